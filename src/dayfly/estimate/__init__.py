@@ -1,0 +1,1 @@
+"""LEARN rate, decay and worth from crawls; never chooses."""

@@ -1,0 +1,1 @@
+"""GOING OUT: from a source to a Crawl."""

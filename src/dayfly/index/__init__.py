@@ -1,0 +1,1 @@
+"""HOW MUCH one crawl is worth now: closed forms, price and bound, stochastic index."""

@@ -1,0 +1,1 @@
+"""The papers reproduced, and leagues of policies."""

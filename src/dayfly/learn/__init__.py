@@ -1,0 +1,1 @@
+"""The papers' and rivals' learners of a whole policy."""

@@ -1,0 +1,61 @@
+"""What one visit saw: success or not, it is data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Status(StrEnum):
+    """How a visit ended."""
+
+    CHANGED = "changed"  # answered, with items we did not have
+    UNCHANGED = "unchanged"  # answered, nothing new (304, or all items known)
+    FAILED = "failed"  # did not answer, or not with anything readable
+    REFUSED = "refused"  # we did not ask, or were asked to stay away (robots, guard, 401, 403, 410)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Item:
+    """One thing that a source published."""
+
+    #: Identity within its source; stable across rewrites.
+    key: str
+    #: When it appeared, POSIX seconds; None where the source does not say (first seen counts).
+    published: float | None
+    #: Worth when new, relative to the source's own worth.
+    worth: float = 1.0
+    title: str = ""
+    link: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Crawl:
+    """What one visit to one source saw."""
+
+    #: The source, by its row in the fleet.
+    row: int
+    #: When the visit ended, POSIX seconds.
+    time: float
+    status: Status
+    #: Why, where it failed or was refused: "timeout", "http 500", "robots", …
+    reason: str = ""
+    #: From fetch: every visible item. After `Store.unseen`: only those never seen before.
+    items: tuple[Item, ...] = ()
+    #: How many items were visible, and how old the oldest of them was (seconds, None if unknown).
+    visible: int = 0
+    oldest_s: float | None = None
+    #: Worth of the new items at the time of the visit.
+    value: float = 0.0
+    #: Budget units spent.
+    cost: float = 1.0
+    #: The source asks not to be visited before this time (Retry-After, max-age), POSIX seconds.
+    not_before: float | None = None
+    #: Validators to echo at the next visit, byte for byte.
+    etag: str = ""
+    last_modified: str = ""
+
+    @property
+    def answered(self) -> bool:
+        """Whether the visit tells what the source had."""
+        return self.status in (Status.CHANGED, Status.UNCHANGED)

@@ -1,0 +1,219 @@
+"""What a crawl brings home, as a function of the time since the last one.
+
+Let f(τ) be the expected harvest of a crawl at age τ: increasing, concave, f(0) = 0. Then
+
+    index     γ(τ) = f(τ) − τ f′(τ)                       per unit of cost, continuous time
+    slotted   γ_k  = f_k − k (f_{k+1} − f_k) = γ(kT) + k·bend(kT, T)
+
+and γ′ = −τ f″ ≥ 0: every such source is indexable, and one price decides at which age it is due.
+A new kind of source is one small subclass of `Harvest`: `value` and `slope` suffice, the rest has
+a default that is right but slower, and less exact where the difference cancels.
+"""
+
+from __future__ import annotations
+
+from typing import Self
+
+import numpy as np
+
+from dayfly.model.arrays import Array
+from dayfly.model.special import knee, lag, rise, rise_inverse
+
+
+class Harvest:
+    """The seam behind a kind of source; every argument and result has shape (n_sources,)."""
+
+    def value(self, age: Array) -> Array:
+        """Expected harvest of a crawl at this age, f(τ); `value(inf)` is its ceiling."""
+        raise NotImplementedError
+
+    def slope(self, age: Array) -> Array:
+        """Growth of the harvest, f′(τ)."""
+        raise NotImplementedError
+
+    def __getitem__(self, rows: slice | Array) -> Self:
+        """The same curves for some of the rows."""
+        raise NotImplementedError
+
+    def index(self, age: Array) -> Array:
+        """Worth of crawling now rather than a moment later, f(τ) − τ f′(τ)."""
+        with np.errstate(invalid="ignore"):
+            found = self.value(age) - age * self.slope(age)
+        return np.where(np.isinf(age), self.value(age), found)
+
+    def bend(self, age: Array, epoch: float) -> Array:
+        """How far the slope now overstates the next epoch: T f′(τ) − (f(τ+T) − f(τ)) ≥ 0."""
+        gain = self.value(age + epoch) - self.value(age)
+        return np.maximum(epoch * self.slope(age) - gain, 0.0)
+
+    def age_at(self, price: Array) -> Array:
+        """Youngest age whose index reaches the price; infinite where none does."""
+        from dayfly.model.inverse import first_age
+
+        return first_age(self.index, price, self._scale())
+
+    def age_of(self, state: Array) -> Array:
+        """Age at which this much is expected to wait; infinite from the ceiling on."""
+        from dayfly.model.inverse import first_age
+
+        return first_age(self.value, state, self._scale())
+
+    def index_at(self, state: Array) -> Array:
+        """Index of a source at which `state` waits (seen or predicted), continuous time."""
+        ceiling = self.value(np.full(len(state), np.inf))
+        inside = np.clip(state, 0.0, ceiling)
+        return np.where(state >= ceiling, state, self.index(self.age_of(inside)))
+
+    def _scale(self) -> Array:
+        """A typical age, from which a search may start."""
+        first = self.slope(self._zeros())
+        with np.errstate(divide="ignore", invalid="ignore"):
+            scale: Array = self.value(self._zeros() + np.inf) / first
+        return np.where(np.isfinite(scale) & (scale > 0), scale, 1.0)
+
+    def _zeros(self) -> Array:
+        raise NotImplementedError
+
+
+class Ephemeral(Harvest):
+    """Items fade at one rate and may expire: f = (Λξ/μ)(1 − e^(−μ·min(τ, L))) [J 1], [L]."""
+
+    def __init__(self, income: Array, decay: Array, lifetime: Array | None = None) -> None:
+        self.income, self.decay = income, decay
+        self.lifetime = None if lifetime is None or np.isinf(lifetime).all() else lifetime
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            self.ceiling = income / decay  # u*, before expiry
+        # Items that never fade make u* infinite; their index is the limit 0, not 0·∞.
+        self.fades = bool(np.isfinite(self.ceiling).all())
+
+    def __getitem__(self, rows: slice | Array) -> Self:
+        part = object.__new__(type(self))
+        part.income, part.decay = self.income[rows], self.decay[rows]
+        part.lifetime = None if self.lifetime is None else self.lifetime[rows]
+        part.ceiling, part.fades = self.ceiling[rows], self.fades
+        return part
+
+    def value(self, age: Array) -> Array:
+        if self.lifetime is not None:
+            age = np.minimum(age, self.lifetime)
+        if self.fades:
+            return -np.expm1(-self.decay * age) * self.ceiling
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+            x = self.decay * age
+            fading = -np.expm1(-x) * self.ceiling
+        with np.errstate(invalid="ignore"):
+            steady = np.where(self.income > 0, self.income * age, 0.0)
+        return np.where((self.decay > 0) & np.isfinite(self.ceiling), fading, steady)
+
+    def slope(self, age: Array) -> Array:
+        with np.errstate(under="ignore", invalid="ignore"):
+            rate = np.exp(-np.where(self.decay > 0, self.decay * age, 0.0)) * self.income
+        return rate if self.lifetime is None else np.where(age < self.lifetime, rate, 0.0)
+
+    def index(self, age: Array) -> Array:
+        # [J, Theorem 1] for T → 0: γ = (Λξ/μ) P(2, μτ).
+        found: Array
+        if self.fades:
+            found = rise(self.decay * age)
+            found *= self.ceiling
+        else:
+            with np.errstate(invalid="ignore", over="ignore"):
+                found = rise(self.decay * age) * self.ceiling
+            found = np.where((self.decay > 0) & np.isfinite(self.ceiling), found, 0.0)
+        return self._expired(found, age)
+
+    def bend(self, age: Array, epoch: float) -> Array:
+        # T f′ − Δf = (Λξ/μ) e^(−μτ) (μT − 1 + e^(−μT)): a product of positives, nothing cancels.
+        step = self.decay * epoch
+        with np.errstate(under="ignore", invalid="ignore"):
+            found = np.exp(-self.decay * age) * lag(step) * self.ceiling
+        found = np.where((self.decay > 0) & np.isfinite(age) & np.isfinite(found), found, 0.0)
+        if self.lifetime is None:
+            return found
+        # The epoch in which items begin to expire gains only until then.
+        full = age + epoch <= self.lifetime
+        return np.where(full, found, super().bend(age, epoch))
+
+    def age_at(self, price: Array) -> Array:
+        if self.fades:
+            # 0/0 where nothing ever appears: the index stays 0 and reaches only a price of 0.
+            with np.errstate(divide="ignore", invalid="ignore"):
+                share = np.where(price > 0, price / self.ceiling, 0.0)
+                age = np.where(price > 0, rise_inverse(share) / self.decay, 0.0)
+        else:
+            with np.errstate(divide="ignore", invalid="ignore"):
+                age = rise_inverse(price / self.ceiling) / self.decay
+            age = np.where((self.decay > 0) & np.isfinite(self.ceiling), age, np.inf)
+            age = np.where(price > 0, age, 0.0)
+        return age if self.lifetime is None else self._by_expiry(age, price)
+
+    def age_of(self, state: Array) -> Array:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            age = -np.log1p(-np.clip(state / self.ceiling, 0.0, 1.0)) / self.decay
+            steady = state / self.income
+        age = np.where((self.decay > 0) & np.isfinite(self.ceiling), age, steady)
+        if self.lifetime is None:
+            return age
+        return np.where(state >= self.value(np.full(len(age), np.inf)), np.inf, age)
+
+    def index_at(self, state: Array) -> Array:
+        if self.lifetime is not None or not self.fades:
+            return super().index_at(state)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            filled = np.clip(state / self.ceiling, 0.0, 1.0)
+        filled = np.where(self.ceiling > 0, filled, 1.0)
+        return np.where(filled >= 1.0, np.maximum(state, 0.0), knee(filled) * self.ceiling)
+
+    def _expired(self, index: Array, age: Array) -> Array:
+        """From the lifetime on waiting gains nothing: the index jumps to the whole harvest."""
+        if self.lifetime is None:
+            return index
+        old = age >= self.lifetime
+        return np.where(old, self.value(age), index) if old.any() else index
+
+    def _by_expiry(self, age: Array, price: Array) -> Array:
+        """Prices inside the jump make the lifetime itself the best age; above it, never."""
+        assert self.lifetime is not None
+        top = self.value(self.lifetime)
+        return np.where(price > top, np.inf, np.minimum(age, self.lifetime))
+
+    def _zeros(self) -> Array:
+        return np.zeros(len(self.decay))
+
+
+class Freshness(Ephemeral):
+    """A copy that is worth `income` per second until the source changes (rate `decay`).
+
+    The curve is the same as for items; the harvest comes *after* the crawl, while the copy is
+    still fresh, so a first visit pays nothing on arrival (`simulate` knows).
+    """
+
+
+class TwoPhase(Harvest):
+    """Interest that falls fast at first and slowly later: the sum of two ephemeral curves."""
+
+    def __init__(self, fast: Ephemeral, slow: Ephemeral) -> None:
+        self.fast, self.slow = fast, slow
+
+    def __getitem__(self, rows: slice | Array) -> Self:
+        return type(self)(self.fast[rows], self.slow[rows])
+
+    def value(self, age: Array) -> Array:
+        return self.fast.value(age) + self.slow.value(age)
+
+    def slope(self, age: Array) -> Array:
+        return self.fast.slope(age) + self.slow.slope(age)
+
+    def index(self, age: Array) -> Array:
+        return self.fast.index(age) + self.slow.index(age)
+
+    def bend(self, age: Array, epoch: float) -> Array:
+        return self.fast.bend(age, epoch) + self.slow.bend(age, epoch)
+
+    def _scale(self) -> Array:
+        with np.errstate(divide="ignore"):
+            slowest = 1.0 / np.minimum(self.fast.decay, self.slow.decay)
+        return np.where(np.isfinite(slowest), slowest, 1.0)
+
+    def _zeros(self) -> Array:
+        return self.fast._zeros()

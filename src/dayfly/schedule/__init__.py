@@ -1,0 +1,1 @@
+"""THE LIVE DECISION: when to look where."""

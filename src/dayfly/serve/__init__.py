@@ -1,0 +1,1 @@
+"""LOOKING AT IT: API, dashboard, metrics."""

@@ -1,0 +1,1 @@
+"""A WORLD with known truth."""

@@ -1,0 +1,1 @@
+"""Checks that any implementation, a user's too, must pass."""

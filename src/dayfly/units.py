@@ -1,0 +1,106 @@
+"""Durations and rates as people write them, in seconds and per second inside.
+
+This is the one place where units are parsed and printed.
+"""
+
+import math
+import re
+
+from dayfly.errors import BadInput
+
+_SECONDS = {
+    "ms": 1e-3, "s": 1.0, "sec": 1.0, "second": 1.0, "seconds": 1.0,
+    "m": 60.0, "min": 60.0, "minute": 60.0, "minutes": 60.0,
+    "h": 3600.0, "hour": 3600.0, "hours": 3600.0,
+    "d": 86400.0, "day": 86400.0, "days": 86400.0,
+    "w": 604800.0, "week": 604800.0, "weeks": 604800.0,
+}  # fmt: skip
+
+_NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+_PART = re.compile(rf"\s*({_NUMBER})\s*([a-zA-Z]*)")
+_RATE = re.compile(rf"\s*({_NUMBER})\s*(?:/|per)\s*({_NUMBER})?\s*([a-zA-Z]+)\s*$")
+#: What a person types is short; anything longer is not a duration and is not parsed at all.
+_LONGEST = 64
+
+
+def parse_duration(text: str) -> float:
+    """Seconds in a duration such as ``6h``, ``2 days``, ``1h30m``; a bare number is seconds.
+
+    >>> parse_duration("6h"), parse_duration("1h30m"), parse_duration("90")
+    (21600.0, 5400.0, 90.0)
+    >>> parse_duration("6 parsecs")
+    Traceback (most recent call last):
+    dayfly.errors.BadInput: not a duration: '6 parsecs'; write for example 90s, 15min, 6h, 2 days
+    """
+    total, at, parts = 0.0, 0, 0
+    stripped = text.strip()
+    while at < len(stripped) <= _LONGEST:
+        match = _PART.match(stripped, at)
+        unit = match and _SECONDS.get(match[2].lower() or ("s" if parts == 0 else "?"))
+        if match is None or unit is None or (match[2] == "" and match.end() < len(stripped)):
+            break
+        total, at, parts = total + float(match[1]) * unit, match.end(), parts + 1
+    if parts == 0 or at < len(stripped):
+        raise BadInput(
+            f"not a duration: {_shown(text)}; write for example 90s, 15min, 6h, 2 days"
+        )
+    return total
+
+
+def parse_rate(text: str) -> float:
+    """Events per second in a rate such as ``40/day``, ``20/15min``; a bare number is per second.
+
+    >>> parse_rate("60/min"), parse_rate("20/15min"), parse_rate("0.5")
+    (1.0, 0.022222222222222223, 0.5)
+    """
+    rate, _ = parse_budget(text)
+    return rate
+
+
+def parse_budget(text: str) -> tuple[float, float]:
+    """A budget as (cost units per second, the period it was stated for, in seconds).
+
+    >>> parse_budget("20/15min")
+    (0.022222222222222223, 900.0)
+    """
+    stripped = text.strip()
+    try:
+        return float(stripped), 1.0
+    except ValueError:
+        pass
+    match = _RATE.match(stripped) if len(stripped) <= _LONGEST else None
+    unit = match and _SECONDS.get(match[3].lower())
+    if match is None or unit is None or float(match[2] or 1) <= 0:
+        raise BadInput(f"not a rate: {_shown(text)}; write for example 60/min, 40/day, 20/15min")
+    period = float(match[2] or 1) * unit
+    return float(match[1]) / period, period
+
+
+def show_duration(seconds: float) -> str:
+    """A duration for people.
+
+    >>> show_duration(5400), show_duration(90061), show_duration(0.25), show_duration(float("inf"))
+    ('1.5h', '1.04d', '250ms', 'never')
+    """
+    if math.isinf(seconds):
+        return "never"
+    for unit in ("d", "h", "min", "s"):
+        if abs(seconds) >= _SECONDS[unit]:
+            return f"{seconds / _SECONDS[unit]:.3g}{unit}"
+    return f"{seconds * 1e3:.3g}ms" if seconds else "0s"
+
+
+def show_rate(per_second: float) -> str:
+    """A rate for people, in the largest unit in which at least one event happens.
+
+    >>> show_rate(1.0), show_rate(40 / 86400), show_rate(0.0)
+    ('1/s', '1.67/h', '0/day')
+    """
+    for unit in ("s", "min", "h", "day"):
+        if per_second * _SECONDS[unit] >= 1:
+            return f"{per_second * _SECONDS[unit]:.3g}/{unit}"
+    return f"{per_second * 86400:.3g}/day"
+
+
+def _shown(text: str) -> str:
+    return repr(text if len(text) <= _LONGEST else text[:_LONGEST] + "…")
