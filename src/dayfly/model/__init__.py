@@ -2,12 +2,16 @@
 
 from dayfly.model.arrays import Array, Mask, Rows
 from dayfly.model.crawl import Crawl, Item, Status
-from dayfly.model.fleet import KINDS, NUMBERS, Fleet, Source
+from dayfly.model.fleet import KINDS, Fleet, Source
 from dayfly.model.harvest import Ephemeral, Freshness, Harvest, TwoPhase
+from dayfly.model.mixed import Mixed
+from dayfly.model.rules import NUMBERS
+from dayfly.model.table import LONGEST_LINE, read_csv, write_csv
 from dayfly.model.window import Windowed
 
 __all__ = [
     "KINDS",
+    "LONGEST_LINE",
     "NUMBERS",
     "Array",
     "Crawl",
@@ -17,9 +21,12 @@ __all__ = [
     "Harvest",
     "Item",
     "Mask",
+    "Mixed",
     "Rows",
     "Source",
     "Status",
     "TwoPhase",
     "Windowed",
+    "read_csv",
+    "write_csv",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,22 +14,11 @@ from dayfly.errors import BadInput, UnknownName
 from dayfly.model.arrays import Array, Rows
 from dayfly.model.harvest import Ephemeral, Freshness, Harvest, TwoPhase
 from dayfly.model.mixed import Mixed
+from dayfly.model.rules import NUMBERS, complaint, first_bad
 from dayfly.model.window import Windowed
 
 #: The kinds of source; a fleet stores their position in this list, one byte per source.
 KINDS = ("ephemeral", "two_phase", "freshness")
-
-#: Columns that are numbers, with their default and what they must satisfy.
-NUMBERS: dict[str, tuple[float | None, str]] = {
-    "arrival": (None, "not negative"),
-    "decay": (None, "not negative"),
-    "worth": (1.0, "not negative"),
-    "cost": (1.0, "positive"),
-    "lifetime": (np.inf, "positive"),
-    "window": (np.inf, "whole"),
-    "slow_decay": (0.0, "not negative"),
-    "slow_share": (0.0, "share"),
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,6 +97,7 @@ class Fleet:
         for name, column in columns.items():
             _check(name, column)
         self._n = n
+        self._row: range | Rows = range(n)
         self.arrival, self.decay, self.worth, self.cost = (
             _full(columns[name], n) for name in ("arrival", "decay", "worth", "cost")
         )
@@ -115,7 +105,7 @@ class Fleet:
         self.slow_decay = _full(columns["slow_decay"], n)
         self.slow_share = _full(columns["slow_share"], n)
         self.kind_code = _kinds(kind, n)
-        self._id = None if id is None else tuple(str(i) for i in id)
+        self._id = None if id is None else tuple(map(str, id))
         if self._id is not None and len(set(self._id)) < n:
             raise BadInput(f"duplicate id {_first_duplicate(self._id)!r}")
         self.host_code, self.hosts = _codes(host, n)
@@ -151,7 +141,7 @@ class Fleet:
     @property
     def id(self) -> tuple[str, ...]:
         """Identifiers; row numbers where none were given."""
-        return self._id if self._id is not None else tuple(str(row) for row in range(self._n))
+        return self._id if self._id is not None else tuple(str(row) for row in self._row)
 
     @property
     def host(self) -> tuple[str, ...]:
@@ -169,8 +159,10 @@ class Fleet:
         for name in (*NUMBERS, "kind_code", "host_code"):
             setattr(part, name, getattr(self, name)[rows])
         part._n, part.hosts = len(part.arrival), self.hosts
-        wanted = np.arange(self._n)[rows]
-        part._id = tuple(self.id[row] for row in wanted)
+        # Names are looked up when somebody asks for them: a part of a million rows has its own
+        # names only where the whole has.
+        part._id = None if self._id is None else tuple(np.array(self._id, dtype=object)[rows])
+        part._row = np.arange(self._n)[rows] if isinstance(self._row, range) else self._row[rows]
         return part
 
     def replace(self, **columns: Any) -> Fleet:
@@ -207,35 +199,30 @@ class Fleet:
         return Ephemeral(arrival * worth, decay, self.lifetime[rows])
 
     def _check_kinds(self) -> None:
-        """A column that a kind does not use must be left at its default."""
-        ephemeral = self.kind_code == KINDS.index("ephemeral")
-        two_phase = self.kind_code == KINDS.index("two_phase")
-        for name, wrong, rule in (
-            ("lifetime", ~ephemeral & np.isfinite(self.lifetime), "applies to ephemeral sources"),
-            ("window", ~ephemeral & np.isfinite(self.window), "applies to ephemeral sources"),
-            ("slow_share", ~two_phase & (self.slow_share > 0), "applies to two_phase sources"),
-            ("slow_decay", ~two_phase & (self.slow_decay > 0), "applies to two_phase sources"),
-        ):
-            if wrong.any():
-                row = int(np.flatnonzero(wrong)[0])
-                raise BadInput(f"{name}[{row}] {rule}, this one is {self.kind[row]}")
+        wrong = first_misfit(self.kind_code, {name: getattr(self, name) for name in NUMBERS})
+        if wrong is not None:
+            row, name, rule = wrong
+            raise BadInput(f"{name}[{row}] {rule}")
 
 
-def check_number(name: str, number: float) -> str | None:
-    """What is wrong with a value of this column, or None."""
-    rule = NUMBERS[name][1]
-    endless = name in ("lifetime", "window") and number == np.inf
-    if np.isnan(number) or (np.isinf(number) and not endless):
-        return f"must be a finite number, got {number}"
-    if rule == "not negative" and number < 0:
-        return f"must not be negative, got {number:g}"
-    if rule == "positive" and number <= 0:
-        return f"must be positive, got {number:g}"
-    if rule == "whole" and not endless and (number < 1 or number != int(number)):
-        return f"must be a whole number of at least 1, got {number:g}"
-    if rule == "share" and not 0 <= number <= 1:
-        return f"must lie between 0 and 1, got {number:g}"
-    return None
+def first_misfit(
+    kind_code: npt.NDArray[np.uint8], columns: Mapping[str, Array]
+) -> tuple[int, str, str] | None:
+    """Row, column and rule of the first value that its kind of source does not use."""
+    ephemeral = kind_code == KINDS.index("ephemeral")
+    two_phase = kind_code == KINDS.index("two_phase")
+    found = []
+    for name, wrong, of in (
+        ("lifetime", ~ephemeral & np.isfinite(columns["lifetime"]), "ephemeral"),
+        ("window", ~ephemeral & np.isfinite(columns["window"]), "ephemeral"),
+        ("slow_share", ~two_phase & (columns["slow_share"] > 0), "two_phase"),
+        ("slow_decay", ~two_phase & (columns["slow_decay"] > 0), "two_phase"),
+    ):
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            this = KINDS[kind_code[row]]
+            found.append((row, name, f"applies to {of} sources, this one is {this}"))
+    return min(found, default=None, key=lambda misfit: misfit[0])
 
 
 def _floats(name: str, column: npt.ArrayLike) -> Array:
@@ -249,20 +236,11 @@ def _floats(name: str, column: npt.ArrayLike) -> Array:
 
 
 def _check(name: str, column: Array) -> None:
-    """Find the first bad value, at the speed of numpy where all are good."""
-    flat = np.atleast_1d(column)
-    rule = NUMBERS[name][1]
-    good = flat >= 0 if rule in ("not negative", "share") else flat > 0
-    if name not in ("lifetime", "window"):
-        good &= np.isfinite(flat)
-    if rule == "share":
-        good &= flat <= 1
-    if rule == "whole":
-        good &= np.isinf(flat) | ((flat >= 1) & (flat == np.floor(flat)))
-    if not good.all():
-        row = int(np.flatnonzero(~good)[0])
+    flat, rule = np.atleast_1d(column), NUMBERS[name][1]
+    row = first_bad(rule, flat)
+    if row is not None:
         where = f"{name}[{row}]" if column.ndim else name
-        raise BadInput(f"{where} {check_number(name, float(flat[row]))}")
+        raise BadInput(f"{where} {complaint(rule, float(flat[row]))}")
 
 
 def _full(column: Array, n: int) -> Array:
@@ -278,10 +256,10 @@ def _kinds(kind: str | Sequence[str] | npt.NDArray[Any], n: int) -> npt.NDArray[
             raise UnknownName("kind of source", kind, KINDS)
         return np.broadcast_to(np.uint8(KINDS.index(kind)), (n,))
     codes = {name: code for code, name in enumerate(KINDS)}
-    for name in kind:
+    for name in dict.fromkeys(kind):
         if name not in codes:
             raise UnknownName("kind of source", str(name), KINDS)
-    return np.array([codes[name] for name in kind], dtype=np.uint8)
+    return np.fromiter(map(codes.__getitem__, kind), np.uint8, len(kind))
 
 
 def _codes(
@@ -289,8 +267,9 @@ def _codes(
 ) -> tuple[npt.NDArray[np.int32], tuple[str, ...]]:
     if host is None or isinstance(host, str):
         return np.broadcast_to(np.int32(0), (n,)), (host or "",)
-    names = {name: code for code, name in enumerate(dict.fromkeys(str(h) for h in host))}
-    return np.array([names[str(h)] for h in host], dtype=np.int32), tuple(names) or ("",)
+    names = {name: code for code, name in enumerate(dict.fromkeys(map(str, host)))}
+    codes = np.fromiter(map(names.__getitem__, map(str, host)), np.int32, len(host))
+    return codes, tuple(names) or ("",)
 
 
 def _first_duplicate(ids: Sequence[str]) -> str:

@@ -1,3 +1,4 @@
+# ruff: noqa: D102  (`Harvest` says once what each of its methods means)
 """What a crawl brings home, as a function of the time since the last one.
 
 Let f(τ) be the expected harvest of a crawl at age τ: increasing, concave, f(0) = 0. Then
@@ -16,7 +17,7 @@ from typing import Self
 
 import numpy as np
 
-from dayfly.model.arrays import Array
+from dayfly.model.arrays import Array, Rows
 from dayfly.model.special import knee, lag, rise, rise_inverse
 
 
@@ -31,7 +32,7 @@ class Harvest:
         """Growth of the harvest, f′(τ)."""
         raise NotImplementedError
 
-    def __getitem__(self, rows: slice | Array) -> Self:
+    def __getitem__(self, rows: slice | Rows) -> Self:
         """The same curves for some of the rows."""
         raise NotImplementedError
 
@@ -86,7 +87,7 @@ class Ephemeral(Harvest):
         # Items that never fade make u* infinite; their index is the limit 0, not 0·∞.
         self.fades = bool(np.isfinite(self.ceiling).all())
 
-    def __getitem__(self, rows: slice | Array) -> Self:
+    def __getitem__(self, rows: slice | Rows) -> Self:
         part = object.__new__(type(self))
         part.income, part.decay = self.income[rows], self.decay[rows]
         part.lifetime = None if self.lifetime is None else self.lifetime[rows]
@@ -195,7 +196,7 @@ class TwoPhase(Harvest):
     def __init__(self, fast: Ephemeral, slow: Ephemeral) -> None:
         self.fast, self.slow = fast, slow
 
-    def __getitem__(self, rows: slice | Array) -> Self:
+    def __getitem__(self, rows: slice | Rows) -> Self:
         return type(self)(self.fast[rows], self.slow[rows])
 
     def value(self, age: Array) -> Array:

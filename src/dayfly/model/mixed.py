@@ -1,3 +1,4 @@
+# ruff: noqa: D102  (`Harvest` says once what each of its methods means)
 """Curves of several kinds side by side in one fleet."""
 
 from collections.abc import Callable
@@ -15,7 +16,7 @@ class Mixed(Harvest):
     def __init__(self, n: int, parts: list[tuple[Rows, Harvest]]) -> None:
         self.n, self.parts = n, parts
 
-    def __getitem__(self, rows: slice | Array) -> Self:
+    def __getitem__(self, rows: slice | Rows) -> Self:
         wanted = np.arange(self.n)[rows]
         place = np.full(self.n, -1)
         place[wanted] = np.arange(len(wanted))

@@ -1,3 +1,4 @@
+# ruff: noqa: D102  (`Harvest` says once what each of its methods means)
 """A feed that shows only its newest K items: what is pushed out is lost for ever.
 
 An item of age s is still worth e^(−μs) and still visible if fewer than K came after it, so
@@ -12,7 +13,7 @@ from typing import Self
 
 import numpy as np
 
-from dayfly.model.arrays import Array
+from dayfly.model.arrays import Array, Rows
 from dayfly.model.harvest import Ephemeral
 
 #: Nodes of the quadrature behind `bend`, and how many panels it may use.
@@ -29,7 +30,7 @@ class Windowed(Ephemeral):
         super().__init__(arrival * worth, decay, lifetime)
         self.arrival, self.worth, self.window = arrival, worth, window
 
-    def __getitem__(self, rows: slice | Array) -> Self:
+    def __getitem__(self, rows: slice | Rows) -> Self:
         part = super().__getitem__(rows)
         part.arrival, part.worth = self.arrival[rows], self.worth[rows]
         part.window = self.window[rows]

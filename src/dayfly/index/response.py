@@ -1,0 +1,101 @@
+"""How each source answers a price: its best age, its rate of crawls, and what it earns."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dayfly.index.blocks import fill
+from dayfly.index.whittle import slotted
+from dayfly.model import Array, Fleet, Harvest, Rows
+
+
+class Response:
+    """The decoupled problems of all sources, each solved for a price of its own."""
+
+    def __init__(self, fleet: Fleet, epoch: float | None) -> None:
+        self.fleet, self.epoch = fleet, epoch
+        self.cost = fleet.cost
+        endless = np.full(len(fleet), np.inf)
+        #: Price from which on a source is not worth a crawl at any age.
+        self.top: Array = fleet.harvest.index(endless) / fleet.cost
+
+    def age(self, price: Array) -> Array:
+        """Best age at this price, in units of time; infinite where crawling does not pay."""
+        return fill(
+            np.empty(len(self.fleet)),
+            self.fleet.harvest,
+            lambda curves, rows: self._age(curves, price[rows] * self.cost[rows]),
+        )
+
+    def rate(self, price: Array) -> Array:
+        """Crawls per epoch (per unit of time) at this price."""
+        unit = 1.0 if self.epoch is None else self.epoch
+
+        def work(curves: Harvest, rows: slice | Rows) -> Array:
+            with np.errstate(divide="ignore"):
+                found = unit / self._age(curves, price[rows] * self.cost[rows])
+            found[price[rows] >= self.top[rows]] = 0.0
+            return found
+
+        return fill(np.empty(len(self.fleet)), self.fleet.harvest, work)
+
+    def profit(self, price: Array) -> Array:
+        """β(p): the most a source earns per epoch (per unit of time) after paying the price."""
+        unit = 1.0 if self.epoch is None else self.epoch
+
+        def work(curves: Harvest, rows: slice | Rows) -> Array:
+            fee = price[rows] * self.cost[rows]
+            age = self._age(curves, fee)
+            with np.errstate(invalid="ignore", divide="ignore"):
+                net = (curves.value(age) - fee) / age
+            # Items that never fade can wait for ever: their profit is the limit f(τ)/τ; and a
+            # price of 0 in continuous time lets a source be crawled at every instant.
+            edge = curves.slope(np.where(np.isinf(age), np.inf, 0.0))
+            return np.maximum(np.where(np.isfinite(net), net, edge), 0.0) * unit
+
+        return fill(np.empty(len(self.fleet)), self.fleet.harvest, work)
+
+    def next_price(self, age: Array) -> Array:
+        """Slotted: price at which a source due at `age` gives way to the next epoch, γ_k."""
+        assert self.epoch is not None
+        epoch = self.epoch
+        return fill(
+            np.empty(len(self.fleet)),
+            self.fleet.harvest,
+            lambda curves, rows: slotted(curves, age[rows], epoch) / self.cost[rows],
+        )
+
+    def ages(self, rate: Array) -> tuple[Array, Array, Array]:
+        """Ages that give these rates: one per source, or two neighbours and the first's share."""
+        with np.errstate(divide="ignore"):
+            gap = np.where(rate > 0, 1.0 / rate, np.inf)
+        if self.epoch is None:
+            return gap, gap, np.ones(len(gap))
+        near = np.where(np.isfinite(gap), np.rint(gap), gap)
+        with np.errstate(invalid="ignore"):
+            whole = np.abs(gap - near) <= 1e-9 * near
+        k = np.where(whole | np.isinf(gap), near, np.floor(gap))
+        with np.errstate(invalid="ignore"):
+            share = np.where(whole | np.isinf(gap), 1.0, k + 1.0 - gap)
+        longer = np.where(whole, k, k + 1.0)
+        return k * self.epoch, longer * self.epoch, share
+
+    def value(self, age: Array, longer: Array, weight: Array, rate: Array) -> Array:
+        """Value per epoch (per unit of time) of crawling at these ages and rates."""
+        harvest = self.fleet.harvest
+        mean = weight * harvest.value(age)
+        if (weight < 1).any():
+            mean = mean + (1.0 - weight) * harvest.value(longer)
+        with np.errstate(invalid="ignore"):
+            return np.where(rate > 0, rate * mean, 0.0)
+
+    def _age(self, curves: Harvest, fee: Array) -> Array:
+        age = curves.age_at(fee)
+        if self.epoch is None:
+            return age
+        # γ(kT) ≤ γ_k ≤ γ((k+1)T): the slotted age is the continuous one rounded up, or one less.
+        late = np.maximum(np.ceil(age / self.epoch), 1.0) * self.epoch
+        early = np.maximum(late - self.epoch, 0.0)
+        soon = np.isfinite(late) & (early > 0)
+        early = np.where(soon, early, self.epoch)
+        return np.where(soon & (slotted(curves, early, self.epoch) >= fee), early, late)

@@ -1,0 +1,225 @@
+"""Finding the price at which a budget is spent.
+
+Spending falls as the price rises: smoothly in continuous time, in steps where it is slotted. A
+sample of a large fleet gives a first guess; the whole fleet is asked a handful of times.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dayfly.index.limits import Limits
+from dayfly.index.response import Response
+from dayfly.model import Array
+
+#: Spending this close to the budget (relative) is spending it.
+_CLOSE = 1e-11
+#: Fleets longer than this are sampled for a first guess.
+_SAMPLE = 1 << 14
+#: As many price steps as may be listed and sorted.
+_FEW = 1 << 15
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Found:
+    """A price, the range of equally good ones, and the rates that spend the budget there."""
+
+    price: float
+    price_range: tuple[float, float]
+    rate: Array
+
+
+def find_price(response: Response, budget: float, limits: Limits) -> Found:
+    """The price at which the fleet spends exactly the budget, or 0 where it cannot."""
+    n = len(response.fleet)
+    free = _free(response)
+    if free is not None and limits.spent(free) <= budget * (1 + 1e-15):
+        return Found(price=0.0, price_range=(0.0, 0.0), rate=free)
+    top = float(response.top.max(initial=0.0))
+    if top == 0.0 or budget == 0.0:
+        return Found(price=top, price_range=(top, np.inf), rate=np.zeros(n))
+    slotted = response.epoch is not None and not limits.any
+    low, high, rate_low, rate_high = _bracket(response, budget, limits, top, listable=slotted)
+    if slotted and low < high:
+        return _step(response, budget, low, high, rate_low, rate_high)
+    asked_low, asked_high = limits.spent(rate_low), limits.spent(rate_high)
+    gap = asked_low - asked_high
+    share = float(np.clip((budget - asked_high) / gap, 0.0, 1.0)) if gap > 0 else 0.0
+    price = high + share * (low - high)
+    if gap > 0 and not limits.any:
+        rate = rate_high + share * (rate_low - rate_high)
+    else:
+        rate = rate_low if share > 0.5 else rate_high
+    return Found(price=price, price_range=(price, price), rate=rate)
+
+
+def _free(response: Response) -> Array | None:
+    """Rates at a price of 0, where they are finite: every epoch, if there is anything to get."""
+    worth = response.fleet.harvest.value(np.full(len(response.fleet), np.inf)) > 0
+    if response.epoch is not None:
+        return worth.astype(float)
+    return np.zeros(len(worth)) if not (response.top > 0).any() else None
+
+
+def _bracket(
+    response: Response, budget: float, limits: Limits, top: float, *, listable: bool
+) -> tuple[float, float, Array, Array]:
+    """Two prices between which the budget is spent, as close as needed, and their rates."""
+    n = len(response.fleet)
+    asked = _Asked(response, limits)
+    low, high = 0.0, top
+    rate_low, rate_high = np.zeros(n), np.zeros(n)
+    spent_low, spent_high = np.inf, 0.0
+    price, slope = _guess(response, budget, limits, top)
+    for _ in range(400):
+        rate, spent = asked(price)
+        if spent >= budget:
+            low, rate_low, spent_low = price, rate, spent
+        else:
+            high, rate_high, spent_high = price, rate, spent
+        if abs(spent - budget) <= _CLOSE * budget and not listable:
+            return price, price, rate, rate
+        if high - low <= 2 * np.spacing(high):
+            break
+        if listable and low > 0 and _steps_between(response, rate_low, rate_high) <= _FEW:
+            break
+        price = _next(price, spent, slope, budget, low, high, spent_low, spent_high, listable)
+    if low == 0.0:
+        low, (rate_low, _) = np.nextafter(0.0, 1.0), asked(np.nextafter(0.0, 1.0))
+    return low, high, rate_low, rate_high
+
+
+class _Asked:
+    """Rates and spending at one price for all."""
+
+    def __init__(self, response: Response, limits: Limits) -> None:
+        self.response, self.limits = response, limits
+
+    def __call__(self, price: float) -> tuple[Array, float]:
+        rate = self.response.rate(np.broadcast_to(price, (len(self.response.fleet),)))
+        return rate, self.limits.spent(rate)
+
+
+def _guess(
+    response: Response, budget: float, limits: Limits, top: float
+) -> tuple[float, float]:
+    """A first price, and how spending answers it: d log(spending) / d log(price)."""
+    n = len(response.fleet)
+    if n <= _SAMPLE:
+        return 0.5 * top, -1.0
+    part = response.fleet.take(slice(None, None, n // _SAMPLE))
+    sample = Response(part, response.epoch)
+    asked = _Asked(sample, Limits(part, None))
+    goal = budget * len(part) / n
+    low, high = 0.0, top
+    for _ in range(60):
+        price = np.sqrt(max(low, top * 1e-30) * high) if high > 4 * low else 0.5 * (low + high)
+        low, high = (price, high) if asked(price)[1] >= goal else (low, price)
+        if high - low <= 1e-9 * high:
+            break
+    price = 0.5 * (low + high)
+    up, down = asked(price * 1.01)[1], asked(price * 0.99)[1]
+    slope = float(np.log(up / down) / np.log(1.01 / 0.99)) if up > 0 and down > up else -1.0
+    return float(price), slope
+
+
+def _next(
+    price: float,
+    spent: float,
+    slope: float,
+    budget: float,
+    low: float,
+    high: float,
+    spent_low: float,
+    spent_high: float,
+    listable: bool,
+) -> float:
+    """The next price to ask: along the slope at first, then by secant, else by halving."""
+    inside = low > 0 and spent_high > 0 and np.isfinite(spent_low)
+    if inside and spent_low > spent_high:
+        # Secant on logarithms; a step function is only followed until its steps can be listed.
+        share = np.log(spent_low / budget) / np.log(spent_low / spent_high)
+        share = float(np.clip(share, 0.02, 0.98)) if listable else float(share)
+        step = float(np.exp(np.log(low) + share * np.log(high / low)))
+    elif spent > 0:
+        step = float(price * np.exp(np.log(budget / spent) / slope * (1.0 + 1e-3)))
+    else:
+        step = 0.0
+    narrow = 1e-4 * (high - low)
+    if low + narrow * inside < step < high - narrow * inside:
+        return step
+    if low > 0 and high <= 4 * low:
+        return 0.5 * (low + high)
+    return float(np.sqrt(max(low, high * 1e-30) * high))
+
+
+def _steps_between(response: Response, rate_low: Array, rate_high: Array) -> float:
+    """How many price steps lie between two answers of a slotted fleet."""
+    changed = rate_low > rate_high
+    with np.errstate(divide="ignore"):
+        return float(np.sum(1.0 / rate_high[changed] - 1.0 / rate_low[changed]))
+
+
+def _step(
+    response: Response, budget: float, low: float, high: float, rate_low: Array, rate_high: Array
+) -> Found:
+    """Slotted: walk the price steps between two prices, one by one, to the marginal one."""
+    cost, epoch = response.cost, response.epoch
+    assert epoch is not None
+    if abs(float(np.dot(cost, rate_low)) - budget) <= _CLOSE * budget:
+        return _plateau(response, rate_low)
+    rows = np.flatnonzero(rate_low > rate_high)
+    with np.errstate(divide="ignore"):
+        first = np.rint(1.0 / rate_low[rows])
+        last = np.where(rate_high[rows] > 0, np.rint(1.0 / rate_high[rows]), np.inf)
+    # A source that gives up altogether does so within a rounding of its highest price: one step.
+    stays = np.isfinite(last)
+    count = np.where(stays, last - first, 1.0).astype(np.int64)
+    row = np.repeat(rows, count)
+    k = np.repeat(first, count) + (np.arange(count.sum()) - np.repeat(count.cumsum() - count, count))
+    leaves = np.repeat(~stays, count)
+    part = Response(response.fleet.take(row), epoch) if len(row) else None
+    at = part.next_price(k * epoch) if part is not None else np.empty(0)
+    at = np.where(leaves, response.top[row], at)
+    drop = cost[row] * np.where(leaves, 1.0 / k, 1.0 / (k * (k + 1.0)))
+    order = np.argsort(at, kind="stable")
+    row, k, at, drop, leaves = row[order], k[order], at[order], drop[order], leaves[order]
+    after = float(np.dot(cost, rate_low)) - np.cumsum(drop)
+    rate = rate_low.copy()
+    j = int(np.searchsorted(-after, -budget * (1 + _CLOSE)))  # first step that leaves ≤ budget
+    j = min(j, len(at) - 1)
+    price = float(at[j])
+    tied = (at >= price * (1 - 1e-14)) & (at <= price * (1 + 1e-14))
+    begin, end = int(np.flatnonzero(tied)[0]), int(np.flatnonzero(tied)[-1])
+    _walk(rate, row[:begin], k[:begin], leaves[:begin])
+    spare = budget - after[end]
+    if spare > _CLOSE * budget:
+        share = spare / float(drop[begin : end + 1].sum())
+        held = rate.copy()
+        _walk(rate, row[begin : end + 1], k[begin : end + 1], leaves[begin : end + 1])
+        return Found(
+            price=price, price_range=(price, price), rate=rate + share * (held - rate)
+        )
+    _walk(rate, row[begin : end + 1], k[begin : end + 1], leaves[begin : end + 1])
+    return _plateau(response, rate)
+
+
+def _plateau(response: Response, rate: Array) -> Found:
+    """The budget is met exactly: every price is as good at which no source changes its age."""
+    epoch = response.epoch
+    assert epoch is not None
+    with np.errstate(divide="ignore"):
+        age = np.where(rate > 0, epoch / rate, np.inf)
+    going, later = rate > 0, (rate > 0) & (rate < 1)
+    earlier = np.where(later, age - epoch, epoch)
+    down = np.where(later, response.next_price(earlier), np.where(going, 0.0, response.top))
+    low = float(down.max(initial=0.0))
+    high = max(float(response.next_price(age)[going].min(initial=np.inf)), low)
+    return Found(price=0.5 * (low + high), price_range=(low, high), rate=rate)
+
+
+def _walk(rate: Array, row: Array, k: Array, leaves: Array) -> None:
+    """Move sources one step up in age, in the order given."""
+    rate[row] = np.where(leaves, 0.0, 1.0 / (k + 1.0))
