@@ -1,0 +1,338 @@
+"""Play a policy in a world, and set what it earned beside the bound."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from dayfly.errors import BadInput
+from dayfly.index import AnyLaw, relax, stochastic_bound, worth_law
+from dayfly.model import Array, Fleet, Mask, Rows
+from dayfly.policies import Policy, View
+from dayfly.simulate.waiting import MeanField, Poisson, Waiting, check_observed, plain
+
+#: Most instants per epoch at which continuous time is looked at.
+_FINEST = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One epoch of a run."""
+
+    #: When the epoch's crawls were decided (the last of them, in continuous time).
+    time: float
+    #: The sources crawled, in the order chosen.
+    rows: Rows
+    #: What each of those crawls brought.
+    rewards: Array
+    #: Cost of those crawls.
+    spent: float
+
+    @property
+    def reward(self) -> float:
+        """What the epoch brought."""
+        return float(self.rewards.sum())
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Run:
+    """What a policy earned, beside what could be earned at all."""
+
+    #: Value per epoch, burn-in left out, shape (epochs,).
+    rewards: Array
+    #: Crawls of each source, burn-in left out, shape (n_sources,).
+    crawls: npt.NDArray[np.int64]
+    #: Cost per epoch, on average.
+    spent: float
+    #: Value per epoch that no policy with the same information can exceed on average.
+    bound: float
+    #: Epochs that spent more than the budget (the relaxed control may, within `soft`).
+    violations: int
+    seed: int
+
+    @property
+    def mean(self) -> float:
+        """Value per epoch, on average."""
+        return float(self.rewards.mean())
+
+    @property
+    def share(self) -> float:
+        """Share of the bound."""
+        return self.mean / self.bound if self.bound > 0 else 1.0
+
+
+def simulate(
+    fleet: Fleet,
+    policy: Policy,
+    budget: float,
+    epochs: int,
+    *,
+    epoch: float = 1.0,
+    continuous: bool = False,
+    arrivals: str = "mean",
+    law: AnyLaw = "constant",
+    observed: npt.ArrayLike = False,
+    start: npt.ArrayLike | None = None,
+    believed: Fleet | None = None,
+    burn_in: int = 0,
+    burst: float | None = None,
+    soft: bool = False,
+    seed: int = 0,
+) -> Run:
+    """Play a policy for `burn_in + epochs` epochs; reproducible bit for bit from the seed.
+
+    Parameters
+    ----------
+    fleet
+        The truth.
+    policy
+        Any object with `choose`.
+    budget
+        Cost units per epoch. What is left over may be spent later, up to `burst`.
+    epochs, burn_in
+        Epochs that count, after epochs that do not.
+    epoch
+        Length of an epoch.
+    continuous
+        Crawl at any time, as the budget accrues, instead of all at once at the end of the epoch.
+    arrivals, law
+        "mean" for the deterministic model; "poisson" for random arrivals, with the worth of items
+        "constant", "exponential", "epoch_exponential" (one draw per source and epoch) or given
+        by a sampler.
+    observed
+        Whether the policy sees what waits, for all or per source.
+    start
+        What waits at the first decision; one epoch's expected harvest if None ([J]: X = u).
+    believed
+        The fleet that the policy believes in; the truth if None.
+    burst
+        Most that may be carried over; if None, the largest cost, four times that if continuous.
+    soft
+        Let the policy spend what it wants: the relaxed control, held to the budget on average only.
+
+    Examples
+    --------
+    >>> from dayfly.policies import Whittle
+    >>> fleet = Fleet(arrival=250, decay=[.7, .35, .7, .21], worth=[1, .7, .2, .08])
+    >>> run = simulate(fleet, Whittle(), budget=1, epochs=1000)
+    >>> round(run.mean, 4), round(run.bound, 4), run.crawls
+    (260.3006, 260.3899, array([500, 500,   0,   0]))
+    """
+    rewards = np.zeros(epochs)
+    crawls = np.zeros(len(fleet), dtype=np.int64)
+    spent, violations = 0.0, 0
+    steps = play(
+        fleet, policy, budget, burn_in + epochs, epoch=epoch, continuous=continuous,
+        arrivals=arrivals, law=law, observed=observed, start=start, believed=believed,
+        burst=burst, soft=soft, seed=seed,
+    )  # fmt: skip
+    for number, step in enumerate(steps):
+        if number < burn_in:
+            continue
+        rewards[number - burn_in] = step.reward
+        crawls += np.bincount(step.rows, minlength=len(fleet))
+        spent += step.spent
+        violations += step.spent > budget * (1 + 1e-9)
+    return Run(
+        rewards=rewards,
+        crawls=crawls,
+        spent=spent / epochs if epochs else 0.0,
+        bound=_bound(fleet, budget, epoch, continuous, arrivals, law, _mask(fleet, observed)),
+        violations=violations,
+        seed=seed,
+    )
+
+
+def play(
+    fleet: Fleet,
+    policy: Policy,
+    budget: float,
+    epochs: int,
+    *,
+    epoch: float = 1.0,
+    continuous: bool = False,
+    arrivals: str = "mean",
+    law: AnyLaw = "constant",
+    observed: npt.ArrayLike = False,
+    start: npt.ArrayLike | None = None,
+    believed: Fleet | None = None,
+    burst: float | None = None,
+    soft: bool = False,
+    seed: int = 0,
+) -> Iterator[Step]:
+    """The same, one epoch after the other; see `simulate` for the arguments."""
+    if not (np.isfinite(budget) and budget >= 0):
+        raise BadInput(f"budget must be finite and not negative, got {budget}")
+    if continuous and worth_law(law).shared:
+        raise BadInput("one draw per epoch needs epochs: continuous time has none")
+    seen = _mask(fleet, observed)
+    # Two streams: the world is the same whatever a policy draws for itself.
+    world_rng, policy_rng = (np.random.default_rng([seed, stream]) for stream in (0, 1))
+    world, age = _world(fleet, arrivals, law, seen, start, epoch, continuous, world_rng)
+    belief = fleet if believed is None else believed
+    if len(belief) != len(fleet):
+        raise BadInput(f"the believed fleet has {len(belief)} sources, the true one {len(fleet)}")
+    dearest = float(fleet.cost.max(initial=0.0))
+    if continuous:
+        most = 4.0 * dearest if burst is None else burst
+        return _flowing(
+            fleet, belief, policy, budget, epochs, epoch, world, age, seen, policy_rng, most
+        )
+    most = dearest if burst is None else burst
+    return _slotted(
+        fleet, belief, policy, budget, epochs, epoch, world, age, seen, policy_rng,
+        np.inf if soft else most,
+    )  # fmt: skip
+
+
+def _slotted(
+    fleet: Fleet,
+    belief: Fleet,
+    policy: Policy,
+    budget: float,
+    epochs: int,
+    epoch: float,
+    world: Waiting,
+    age: Array,
+    seen: Mask,
+    rng: np.random.Generator,
+    most: float,
+) -> Iterator[Step]:
+    """All crawls of an epoch are decided at once, at its end."""
+    purse = 0.0
+    for number in range(epochs):
+        now = number * epoch
+        view = View(
+            fleet=belief, now=now, age=age, epoch=epoch, pace=budget, state=_state(world, seen)
+        )
+        purse = np.inf if np.isinf(most) else min(purse, most) + budget
+        rows = policy.choose(view, purse, rng)
+        rewards = world.harvest(rows, age[rows])
+        spent = float(fleet.cost[rows].sum())
+        purse -= spent
+        age = age.copy()
+        age[rows] = 0.0
+        age += epoch
+        world.advance(epoch)
+        yield Step(time=now, rows=rows, rewards=rewards, spent=spent)
+
+
+def _flowing(
+    fleet: Fleet,
+    belief: Fleet,
+    policy: Policy,
+    budget: float,
+    epochs: int,
+    epoch: float,
+    world: Waiting,
+    age: Array,
+    seen: Mask,
+    rng: np.random.Generator,
+    most: float,
+) -> Iterator[Step]:
+    """Budget accrues all the time, and a crawl may start whenever there is any.
+
+    The last crawl at an instant may overdraw what has accrued, and later instants make up for it:
+    if only what fits could be crawled, the cheap would always come before the dear.
+    """
+    cost, pace = fleet.cost, budget / epoch
+    dearest = float(cost.max(initial=0.0))
+    # As often as the cheapest crawl is paid for, but no finer than matters.
+    instants = int(np.clip(budget / float(cost.min(initial=1.0)), 1, _FINEST)) if budget > 0 else 1
+    between = epoch / instants
+    purse = 0.0
+    for number in range(epochs):
+        chosen: list[Rows] = []
+        rewards: list[Array] = []
+        for instant in range(instants):
+            now = number * epoch + instant * between
+            purse = min(purse + pace * between, most)
+            if purse > 0:
+                view = View(
+                    fleet=belief, now=now, age=age, epoch=None, pace=pace,
+                    state=_state(world, seen),
+                )  # fmt: skip
+                rows = policy.choose(view, purse + dearest, rng)
+                before = np.cumsum(cost[rows]) - cost[rows]
+                rows = rows[before < purse]
+                rewards.append(world.harvest(rows, age[rows]))
+                purse -= float(cost[rows].sum())
+                chosen.append(rows)
+                age = age.copy()
+                age[rows] = 0.0
+            age = age + between
+            world.advance(between)
+        rows = np.concatenate(chosen) if chosen else np.empty(0, dtype=np.int64)
+        yield Step(
+            time=now,
+            rows=rows,
+            rewards=np.concatenate(rewards) if rewards else np.empty(0),
+            spent=float(cost[rows].sum()),
+        )
+
+
+def _world(
+    fleet: Fleet,
+    arrivals: str,
+    law: AnyLaw,
+    seen: Mask,
+    start: npt.ArrayLike | None,
+    epoch: float,
+    continuous: bool,
+    rng: np.random.Generator,
+) -> tuple[Waiting, Array]:
+    """The world at the first decision, and the age of each source as a policy may know it."""
+    age = np.full(len(fleet), epoch)
+    if arrivals not in ("mean", "poisson"):
+        raise BadInput(f"arrivals must be 'mean' or 'poisson', got {arrivals!r}")
+    ceiling = fleet.harvest.value(np.full(len(fleet), np.inf))
+    excess = np.zeros(len(fleet))
+    state = fleet.harvest.value(age)
+    if start is not None:
+        state = np.broadcast_to(np.asarray(start, dtype=float), (len(fleet),)).copy()
+        if np.isnan(state).any() or (state < 0).any():
+            raise BadInput("start must not be negative")
+        excess = np.maximum(state - ceiling, 0.0)
+        if (excess[~plain(fleet)] > 0).any():
+            raise BadInput("start lies above what a source with a window or lifetime can hold")
+        age = fleet.harvest.age_of(np.minimum(state, ceiling))
+    if arrivals == "mean":
+        return MeanField(fleet, excess, age), age
+    check_observed(fleet, seen)
+    carried = (plain(fleet) & seen) if continuous else plain(fleet)
+    if start is not None and not carried.all():
+        raise BadInput("start needs plain ephemeral sources in a Poisson world")
+    return Poisson(fleet, state, carried, law, epoch, rng), age
+
+
+def _bound(
+    fleet: Fleet,
+    budget: float,
+    epoch: float,
+    continuous: bool,
+    arrivals: str,
+    law: AnyLaw,
+    seen: Mask,
+) -> float:
+    """What no policy with the same information can exceed, per epoch."""
+    if arrivals == "poisson" and seen.any():
+        if continuous:
+            return float("nan")  # no bound is known for an observed state in continuous time
+        return stochastic_bound(fleet, budget, epoch, law, observed=seen)
+    if continuous:
+        return relax(fleet, budget / epoch).bound * epoch
+    return relax(fleet, budget, epoch).bound
+
+
+def _state(world: Waiting, seen: Mask) -> Array | None:
+    return np.where(seen, world.seen(), np.nan) if seen.any() else None
+
+
+def _mask(fleet: Fleet, observed: npt.ArrayLike) -> Mask:
+    mask = np.asarray(observed, dtype=bool)
+    if mask.ndim > 1 or (mask.ndim == 1 and len(mask) != len(fleet)):
+        raise BadInput(f"observed must be one truth value, or {len(fleet)} of them")
+    return np.broadcast_to(mask, (len(fleet),))
