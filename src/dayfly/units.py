@@ -70,7 +70,7 @@ def parse_budget(text: str) -> tuple[float, float]:
         pass
     match = _RATE.match(stripped) if len(stripped) <= _LONGEST else None
     unit = match and _SECONDS.get(match[3].lower())
-    if match is None or unit is None or float(match[2] or 1) <= 0:
+    if match is None or unit is None or not 0 < float(match[2] or 1) < math.inf:
         raise BadInput(f"not a rate: {_shown(text)}; write for example 60/min, 40/day, 20/15min")
     period = float(match[2] or 1) * unit
     return float(match[1]) / period, period

@@ -1,12 +1,9 @@
 """HOW MUCH one crawl is worth now: closed forms, price and bound, stochastic index."""
 
+from dayfly.index.bound import stochastic_bound
 from dayfly.index.law import AnyLaw, EpochLaw, WorthLaw, draw, worth_law
-from dayfly.index.relax import Relaxed, relax
-try:
-    from dayfly.index.bound import stochastic_bound
-    from dayfly.index.table import stochastic_index
-except ImportError:
-    stochastic_bound = stochastic_index = None
+from dayfly.index.relaxed import Relaxed, relax
+from dayfly.index.table import stochastic_index
 from dayfly.index.whittle import whittle_index, whittle_index_at
 
 __all__ = [

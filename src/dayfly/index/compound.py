@@ -23,6 +23,8 @@ Shape: TypeAlias = str | tuple[float, ...]
 CELLS = 4096
 #: Beyond so many standard deviations there is less than rounding error, also for skewed sums.
 REACH = 12.0
+#: An item that has faded by so much adds less than a cell.
+OLD = 8.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +46,7 @@ class Lattice:
     @property
     def points(self) -> Array:
         """Where the weights sit."""
-        return self.start + self.step * np.arange(len(self.weight))
+        return self.start + self.step * np.arange(len(self.weight), dtype=np.float64)
 
     def shortfall(self, t: Array) -> Array:
         """E(t − U)⁺, exact for the law on the lattice: linear between its points."""
@@ -70,9 +72,12 @@ class Lattice:
         inside = n - cut
         group = np.minimum((measure / measure[-1] * inside).astype(np.int64), inside - 1)
         group = np.concatenate((np.zeros(cut, dtype=np.int64), group + cut))
-        mass = np.bincount(group, weights=weight, minlength=n)
-        value = np.bincount(group, weights=weight * self.points, minlength=n)
+        mass, value = np.zeros(n), np.zeros(n)
+        np.add.at(mass, group, weight)
+        np.add.at(value, group, weight * self.points)
         keep = mass > 0
+        # Weights just below zero, from rounding or the mended variance, were left out: mend the mean.
+        value *= (self.weight @ self.points) / max(float(value.sum()), 1e-300)
         return value[keep] / mass[keep], mass[keep]
 
 
@@ -82,7 +87,7 @@ def compound(*, count: float, fade: float, worth: float, values: Shape, shared: 
         return Lattice(0.0, max(worth, 1.0), np.array([1.0]))
     if not shared:
         return _sum(count, fade, worth, values)
-    return _scaled(_sum(count, fade, worth, "constant"), values)
+    return _scaled(_sum(count, fade, worth, "constant"), worth, values)
 
 
 def _sum(count: float, fade: float, worth: float, values: Shape) -> Lattice:
@@ -94,8 +99,15 @@ def _sum(count: float, fade: float, worth: float, values: Shape) -> Lattice:
     top = mean + REACH * deviation + worth * _longest(values)
     start = max(0.0, mean - REACH * deviation)
     step = (top - start) / CELLS
+    if values == "constant":
+        step = worth / max(int(worth / step), 1)  # items that do not fade fit the lattice
     first = int(start / step)
-    jump = _split(_item_shortfall(step * np.arange(-1, CELLS + 1), fade, worth, values), step)
+    if values == "exponential":
+        if fade > OLD:  # the oldest items are worth nothing; the lattice cannot tell them apart
+            worth, count, fade = worth * np.expm1(-fade) / np.expm1(-OLD), count * OLD / fade, OLD
+        law = np.fft.irfft(np.exp(count * _exponential_wave(worth / step, fade)), CELLS)
+        return _lattice(first * step, step, np.roll(law, -(first % CELLS)))
+    jump = _split(_item_shortfall(_edges(step, CELLS), fade, worth, values), step)
     wave = np.fft.rfft(jump)
     if step > worth / 32:
         # Splitting a jump between neighbours keeps its mean and adds variance: take it out again.
@@ -126,30 +138,36 @@ def _smooth(
     return _lattice(start, step, np.fft.irfft(wave, cells))
 
 
-def _scaled(total: Lattice, values: Shape) -> Lattice:
+def _scaled(total: Lattice, worth: float, values: Shape) -> Lattice:
     """The law of ξ·S, one ξ for all items."""
-    points, weights = total.merged(64)
+    points, weights = total.merged(24)
     mean = float(points @ weights)
-    deviation = float(np.sqrt(max(weights @ np.square(points - mean), 0.0)))
+    deviation = float(weights @ np.square(points - mean)) ** 0.5
     if isinstance(values, str):
         if values == "constant":
             return total
-        top = 40 * max(mean + 4 * deviation, float(points[1]) if mean < deviation else 0.0)
-        t = (top / CELLS * np.arange(-1, CELLS + 1))[:, None]
+        top, cells = 40 * max(mean + 4 * deviation, worth), CELLS // 2  # smooth: fewer will do
+        t: Array = _edges(top / cells, cells)[:, None]
         some = points > 0
         s, w = points[some], weights[some]
         short = np.maximum(t[:, 0], 0.0) * weights[~some].sum()
         short += np.maximum(t + s * np.expm1(-np.maximum(t, 0.0) / s), 0.0) @ w
     else:
-        top = max(values) * float(total.points[-1])
-        t = top / CELLS * np.arange(-1, CELLS + 1)
-        short = np.zeros(CELLS + 2)
+        longest = total.points[np.searchsorted(np.cumsum(total.weight), 1 - 1e-11)]
+        top, cells = max(values) * float(longest), CELLS
+        t = _edges(top / cells, cells)
+        short = np.zeros(cells + 2)
         for value in values:
             some_worth = max(value, 1e-12)
             short += some_worth * total.shortfall(t / some_worth)
         short /= len(values)
-    step = top / CELLS
+    step = top / cells
     return _lattice(0.0, step, _split(short, step))
+
+
+def _edges(step: float, cells: int) -> Array:
+    """The lattice from 0 on, and one point more at either end."""
+    return step * np.arange(-1, cells + 1, dtype=np.float64)
 
 
 def _split(shortfall: Array, step: float) -> Array:
@@ -163,32 +181,36 @@ def _lattice(start: float, step: float, law: Array) -> Lattice:
 
 
 def _item_shortfall(t: Array, fade: float, worth: float, values: Shape) -> Array:
-    """E(t − V)⁺ of one item, 0 for t ≤ 0."""
+    """E(t − V)⁺ of one item whose worth does not scatter, or is one of equally likely values."""
     if not isinstance(values, str):
         total = np.zeros_like(t)
         for value in values:
             total += _item_shortfall(t, fade, worth * max(value, 1e-12), "constant")
         return total / len(values)
     t = np.maximum(t, 0.0)
-    low = worth * float(np.exp(-fade))
-    if values == "constant":
-        if fade < 1e-6:
-            return np.maximum(t - worth * _moment(1, fade), 0.0)
-        v = np.clip(t, max(low, 1e-300), worth)
-        # V has the distribution function 1 + ln(v/w)/fade on [low, worth]; this is its integral.
-        area = v - low + (v * (np.log(v / worth) - 1) - low * (-fade - 1)) / fade
-        return area + np.maximum(t - worth, 0.0)
-    from scipy.special import exp1
-
     if fade < 1e-6:
-        m = worth * _moment(1, fade)
-        return t + m * np.expm1(-t / m)
+        return np.maximum(t - worth * _moment(1, fade), 0.0)
+    low = worth * float(np.exp(-fade))
+    v = np.clip(t, max(low, 1e-300), worth)
+    # V has the distribution function 1 + ln(v/w)/fade on [low, worth]; this is its integral.
+    area: Array = v - low + (v * (np.log(v / worth) - 1) - low * (-fade - 1)) / fade
+    area += np.maximum(t - worth, 0.0)
+    return area
 
-    def kept(m: float) -> Array:
-        s = np.maximum(t / max(m, 1e-300), 1e-300)
-        return m * (s * exp1(s) - np.expm1(-s))
 
-    return t - (kept(worth) - kept(low)) / fade
+def _exponential_wave(cells: float, fade: float) -> npt.NDArray[np.complex128]:
+    """ψ − 1 of one item of exponential worth, `cells` steps in the mean.
+
+    On a line it is ln((1 − αs)/(1 − s))/fade − 1 with s = iθw; here s = w·2(z − 1)/(z + 1), which
+    has the same mean and variance for a law on the lattice, z = e^(iθ).
+    """
+    half = np.pi / CELLS * np.arange(CELLS // 2)
+    s = -2j * cells * np.tan(half)  # the transform turns the other way
+    if fade < 1e-6:
+        inside = s * _moment(1, fade) / (1 - s * _moment(1, fade))
+    else:
+        inside = np.log((1 - np.exp(-fade) * s) / (1 - s)) / fade
+    return np.append(inside, -1.0)  # at the highest frequency s is infinite
 
 
 def _centred(z: Array, values: Shape) -> npt.NDArray[np.complex128]:
@@ -198,9 +220,10 @@ def _centred(z: Array, values: Shape) -> npt.NDArray[np.complex128]:
         for value in values:
             total += _centred(z * value, "constant")
         return total / len(values)
+    found: npt.NDArray[np.complex128] = -(z**2) / (1 - 1j * z)
     if values == "constant":
-        return -2 * np.sin(z / 2) ** 2 + 1j * (np.sin(z) - z)
-    return -(z**2) / (1 - 1j * z)
+        found = -2 * np.sin(z / 2) ** 2 + 1j * (np.sin(z) - z)
+    return found
 
 
 def _moment(k: int, fade: float) -> float:

@@ -202,7 +202,7 @@ def draw(
 
     >>> rng = np.random.default_rng(1)
     >>> draw(rng, [250, 0, 250], [.7, .7, 0], 1.0, 1.0).round(1)
-    array([165.9,   0. , 246. ])
+    array([179.8,   0. , 241. ])
     """
     drawn = worth_law(law)
     rate, fading, scale, life = np.broadcast_arrays(
@@ -230,7 +230,8 @@ def draw(
         done = stop
     if drawn.shared:
         total *= drawn.draw(rng, len(total))
-    return total * scale
+    total *= scale
+    return total
 
 
 def _faded(x: float) -> float:
@@ -244,7 +245,9 @@ def _points(sampler: Sampler) -> tuple[float, ...]:
 
     The seed is fixed, so that an index computed twice is the same number.
     """
-    drawn = np.sort(WorthLaw(shape="sampled", sampler=sampler).draw(np.random.default_rng(0), 2**17))
+    drawn = np.sort(
+        WorthLaw(shape="sampled", sampler=sampler).draw(np.random.default_rng(0), 2**17)
+    )
     error = drawn.std() / np.sqrt(len(drawn))
     if abs(drawn.mean() - 1.0) > 6 * error + 1e-9:
         raise BadInput(

@@ -39,19 +39,21 @@ class Response:
 
         return fill(np.empty(len(self.fleet)), self.fleet.harvest, work)
 
-    def profit(self, price: Array) -> Array:
-        """β(p): the most a source earns per epoch (per unit of time) after paying the price."""
+    def profit(self, price: Array, age: Array) -> Array:
+        """β(p): what a source earns per epoch (per unit of time) at its best age, price paid."""
         unit = 1.0 if self.epoch is None else self.epoch
 
         def work(curves: Harvest, rows: slice | Rows) -> Array:
-            fee = price[rows] * self.cost[rows]
-            age = self._age(curves, fee)
+            ages = age[rows]
             with np.errstate(invalid="ignore", divide="ignore"):
-                net = (curves.value(age) - fee) / age
-            # Items that never fade can wait for ever: their profit is the limit f(τ)/τ; and a
-            # price of 0 in continuous time lets a source be crawled at every instant.
-            edge = curves.slope(np.where(np.isinf(age), np.inf, 0.0))
-            return np.maximum(np.where(np.isfinite(net), net, edge), 0.0) * unit
+                net = curves.value(ages)
+                net -= price[rows] * self.cost[rows]
+                net /= ages
+            # Items that never fade can wait for ever: their profit is the limit of f(τ)/τ.
+            edge = np.flatnonzero(~np.isfinite(net) | np.isinf(ages))
+            if len(edge):
+                net[edge] = curves[edge].slope(ages[edge])
+            return np.maximum(net, 0.0, out=net) * unit
 
         return fill(np.empty(len(self.fleet)), self.fleet.harvest, work)
 
@@ -79,15 +81,6 @@ class Response:
             share = np.where(whole | np.isinf(gap), 1.0, k + 1.0 - gap)
         longer = np.where(whole, k, k + 1.0)
         return k * self.epoch, longer * self.epoch, share
-
-    def value(self, age: Array, longer: Array, weight: Array, rate: Array) -> Array:
-        """Value per epoch (per unit of time) of crawling at these ages and rates."""
-        harvest = self.fleet.harvest
-        mean = weight * harvest.value(age)
-        if (weight < 1).any():
-            mean = mean + (1.0 - weight) * harvest.value(longer)
-        with np.errstate(invalid="ignore"):
-            return np.where(rate > 0, rate * mean, 0.0)
 
     def _age(self, curves: Harvest, fee: Array) -> Array:
         age = curves.age_at(fee)

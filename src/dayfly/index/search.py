@@ -12,14 +12,16 @@ import numpy as np
 
 from dayfly.index.limits import Limits
 from dayfly.index.response import Response
-from dayfly.model import Array
+from dayfly.model import Array, Mask, Rows
 
 #: Spending this close to the budget (relative) is spending it.
-_CLOSE = 1e-11
+_CLOSE = 1e-10
 #: Fleets longer than this are sampled for a first guess.
 _SAMPLE = 1 << 14
-#: As many price steps as may be listed and sorted.
+#: As many price steps as may be listed and sorted, beside a quarter of the fleet.
 _FEW = 1 << 15
+#: How far a guess from a sample is trusted at first.
+_TRUST = 0.01
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -43,7 +45,7 @@ def find_price(response: Response, budget: float, limits: Limits) -> Found:
     slotted = response.epoch is not None and not limits.any
     low, high, rate_low, rate_high = _bracket(response, budget, limits, top, listable=slotted)
     if slotted and low < high:
-        return _step(response, budget, low, high, rate_low, rate_high)
+        return _step(response, budget, rate_low, rate_high)
     asked_low, asked_high = limits.spent(rate_low), limits.spent(rate_high)
     gap = asked_low - asked_high
     share = float(np.clip((budget - asked_high) / gap, 0.0, 1.0)) if gap > 0 else 0.0
@@ -71,21 +73,25 @@ def _bracket(
     asked = _Asked(response, limits)
     low, high = 0.0, top
     rate_low, rate_high = np.zeros(n), np.zeros(n)
-    spent_low, spent_high = np.inf, 0.0
-    price, slope = _guess(response, budget, limits, top)
+    few = max(_FEW, n // 4)
+    price, slope = _guess(response, budget, top)
+    last: tuple[float, float] | None = None
     for _ in range(400):
         rate, spent = asked(price)
-        if spent >= budget:
-            low, rate_low, spent_low = price, rate, spent
-        else:
-            high, rate_high, spent_high = price, rate, spent
         if abs(spent - budget) <= _CLOSE * budget and not listable:
             return price, price, rate, rate
+        if spent >= budget:
+            low, rate_low = price, rate
+        else:
+            high, rate_high = price, rate
         if high - low <= 2 * np.spacing(high):
             break
-        if listable and low > 0 and _steps_between(response, rate_low, rate_high) <= _FEW:
+        if listable and low > 0 and _ladder(response, rate_low, rate_high).steps <= few:
             break
-        price = _next(price, spent, slope, budget, low, high, spent_low, spent_high, listable)
+        if last is not None and min(spent, last[1]) > 0 and last[1] != spent:
+            slope = float(np.log(spent / last[1]) / np.log(price / last[0]))
+        last = (price, spent)
+        price = _next(price, spent, slope, budget, low, high, listable)
     if low == 0.0:
         low, (rate_low, _) = np.nextafter(0.0, 1.0), asked(np.nextafter(0.0, 1.0))
     return low, high, rate_low, rate_high
@@ -102,27 +108,24 @@ class _Asked:
         return rate, self.limits.spent(rate)
 
 
-def _guess(
-    response: Response, budget: float, limits: Limits, top: float
-) -> tuple[float, float]:
+def _guess(response: Response, budget: float, top: float) -> tuple[float, float]:
     """A first price, and how spending answers it: d log(spending) / d log(price)."""
     n = len(response.fleet)
-    if n <= _SAMPLE:
+    if n <= 2 * _SAMPLE:
         return 0.5 * top, -1.0
     part = response.fleet.take(slice(None, None, n // _SAMPLE))
     sample = Response(part, response.epoch)
     asked = _Asked(sample, Limits(part, None))
     goal = budget * len(part) / n
     low, high = 0.0, top
-    for _ in range(60):
+    while high - low > 1e-3 * high and high > top * 1e-30:
         price = np.sqrt(max(low, top * 1e-30) * high) if high > 4 * low else 0.5 * (low + high)
         low, high = (price, high) if asked(price)[1] >= goal else (low, price)
-        if high - low <= 1e-9 * high:
-            break
     price = 0.5 * (low + high)
-    up, down = asked(price * 1.01)[1], asked(price * 0.99)[1]
-    slope = float(np.log(up / down) / np.log(1.01 / 0.99)) if up > 0 and down > up else -1.0
-    return float(price), slope
+    up, down = asked(price * 1.02)[1], asked(price * 0.98)[1]
+    slope = float(np.log(up / down) / np.log(1.02 / 0.98)) if 0 < up < down else -1.0
+    centre = float(np.sqrt(up * down)) if up > 0 else 0.0
+    return float(price * (goal / centre) ** (1 / slope) if centre > 0 else price), slope
 
 
 def _next(
@@ -132,78 +135,84 @@ def _next(
     budget: float,
     low: float,
     high: float,
-    spent_low: float,
-    spent_high: float,
     listable: bool,
 ) -> float:
-    """The next price to ask: along the slope at first, then by secant, else by halving."""
-    inside = low > 0 and spent_high > 0 and np.isfinite(spent_low)
-    if inside and spent_low > spent_high:
-        # Secant on logarithms; a step function is only followed until its steps can be listed.
-        share = np.log(spent_low / budget) / np.log(spent_low / spent_high)
-        share = float(np.clip(share, 0.02, 0.98)) if listable else float(share)
-        step = float(np.exp(np.log(low) + share * np.log(high / low)))
-    elif spent > 0:
-        step = float(price * np.exp(np.log(budget / spent) / slope * (1.0 + 1e-3)))
-    else:
-        step = 0.0
-    narrow = 1e-4 * (high - low)
-    if low + narrow * inside < step < high - narrow * inside:
+    """The next price to ask: along the slope of the logarithms, else in the middle."""
+    step = 0.0
+    if spent > 0 and slope < 0:
+        move = float(np.log(budget / spent) / slope)
+        if listable:
+            # A step function is only to be caught between two prices, so go a little beyond.
+            move += float(np.copysign(min(abs(move) + 1e-12, _TRUST), move))
+        step = float(price * np.exp(np.clip(move, -50, 50)))
+    if low < step < high:
         return step
     if low > 0 and high <= 4 * low:
         return 0.5 * (low + high)
     return float(np.sqrt(max(low, high * 1e-30) * high))
 
 
-def _steps_between(response: Response, rate_low: Array, rate_high: Array) -> float:
-    """How many price steps lie between two answers of a slotted fleet."""
-    changed = rate_low > rate_high
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Ladder:
+    """Slotted: the ages that sources pass through between two prices."""
+
+    row: Rows
+    first: Array
+    last: Array
+    #: Those that give up altogether, at their highest price, after `last`.
+    leaves: Mask
+
+    @property
+    def steps(self) -> float:
+        return float(np.sum(self.last - self.first + self.leaves))
+
+
+def _ladder(response: Response, rate_low: Array, rate_high: Array) -> _Ladder:
+    row = np.flatnonzero(rate_low > rate_high)
     with np.errstate(divide="ignore"):
-        return float(np.sum(1.0 / rate_high[changed] - 1.0 / rate_low[changed]))
+        first, last = np.rint(1.0 / rate_low[row]), np.rint(1.0 / rate_high[row])
+    leaves = np.isinf(last)
+    if leaves.any():
+        # Steps crowd towards the highest price; beyond this age they are one within rounding.
+        assert response.epoch is not None
+        part = Response(response.fleet.take(row[leaves]), response.epoch)
+        last[leaves] = np.maximum(part.age(part.top * (1 - 1e-12)) / response.epoch, first[leaves])
+    return _Ladder(row=row, first=first, last=last, leaves=leaves)
 
 
 def _step(
-    response: Response, budget: float, low: float, high: float, rate_low: Array, rate_high: Array
+    response: Response, budget: float, rate_low: Array, rate_high: Array
 ) -> Found:
     """Slotted: walk the price steps between two prices, one by one, to the marginal one."""
     cost, epoch = response.cost, response.epoch
     assert epoch is not None
     if abs(float(np.dot(cost, rate_low)) - budget) <= _CLOSE * budget:
         return _plateau(response, rate_low)
-    rows = np.flatnonzero(rate_low > rate_high)
-    with np.errstate(divide="ignore"):
-        first = np.rint(1.0 / rate_low[rows])
-        last = np.where(rate_high[rows] > 0, np.rint(1.0 / rate_high[rows]), np.inf)
-    # A source that gives up altogether does so within a rounding of its highest price: one step.
-    stays = np.isfinite(last)
-    count = np.where(stays, last - first, 1.0).astype(np.int64)
-    row = np.repeat(rows, count)
-    k = np.repeat(first, count) + (np.arange(count.sum()) - np.repeat(count.cumsum() - count, count))
-    leaves = np.repeat(~stays, count)
-    part = Response(response.fleet.take(row), epoch) if len(row) else None
-    at = part.next_price(k * epoch) if part is not None else np.empty(0)
+    ladder = _ladder(response, rate_low, rate_high)
+    count = (ladder.last - ladder.first + ladder.leaves).astype(np.int64)
+    row = np.repeat(ladder.row, count)
+    nth = np.arange(count.sum()) - np.repeat(count.cumsum() - count, count)
+    k = np.repeat(ladder.first, count) + nth
+    leaves = np.repeat(ladder.leaves, count) & (k == np.repeat(ladder.last, count))
+    at = Response(response.fleet.take(row), epoch).next_price(k * epoch)
     at = np.where(leaves, response.top[row], at)
     drop = cost[row] * np.where(leaves, 1.0 / k, 1.0 / (k * (k + 1.0)))
-    order = np.argsort(at, kind="stable")
+    order = np.lexsort((k, at))  # by price; a source passes its own ages in turn even when tied
     row, k, at, drop, leaves = row[order], k[order], at[order], drop[order], leaves[order]
     after = float(np.dot(cost, rate_low)) - np.cumsum(drop)
     rate = rate_low.copy()
     j = int(np.searchsorted(-after, -budget * (1 + _CLOSE)))  # first step that leaves ≤ budget
-    j = min(j, len(at) - 1)
-    price = float(at[j])
-    tied = (at >= price * (1 - 1e-14)) & (at <= price * (1 + 1e-14))
-    begin, end = int(np.flatnonzero(tied)[0]), int(np.flatnonzero(tied)[-1])
+    price = float(at[min(j, len(at) - 1)])
+    tied = np.flatnonzero((at >= price * (1 - 1e-14)) & (at <= price * (1 + 1e-14)))
+    begin, end = int(tied[0]), int(tied[-1]) + 1
     _walk(rate, row[:begin], k[:begin], leaves[:begin])
-    spare = budget - after[end]
-    if spare > _CLOSE * budget:
-        share = spare / float(drop[begin : end + 1].sum())
-        held = rate.copy()
-        _walk(rate, row[begin : end + 1], k[begin : end + 1], leaves[begin : end + 1])
-        return Found(
-            price=price, price_range=(price, price), rate=rate + share * (held - rate)
-        )
-    _walk(rate, row[begin : end + 1], k[begin : end + 1], leaves[begin : end + 1])
-    return _plateau(response, rate)
+    held = rate.copy()
+    _walk(rate, row[begin:end], k[begin:end], leaves[begin:end])
+    spare = budget - after[end - 1]
+    if spare <= _CLOSE * budget:
+        return _plateau(response, rate)
+    share = spare / float(drop[begin:end].sum())
+    return Found(price=price, price_range=(price, price), rate=rate + share * (held - rate))
 
 
 def _plateau(response: Response, rate: Array) -> Found:

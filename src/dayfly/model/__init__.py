@@ -1,6 +1,7 @@
 """WHAT is out there: sources, what waits at them, and what one visit saw."""
 
 from dayfly.model.arrays import Array, Mask, Rows
+from dayfly.model.checks import check_harvest
 from dayfly.model.crawl import Crawl, Item, Status
 from dayfly.model.fleet import KINDS, Fleet, Source
 from dayfly.model.harvest import Ephemeral, Freshness, Harvest, TwoPhase
@@ -27,6 +28,7 @@ __all__ = [
     "Status",
     "TwoPhase",
     "Windowed",
+    "check_harvest",
     "read_csv",
     "write_csv",
 ]

@@ -109,6 +109,7 @@ class Fleet:
         if self._id is not None and len(set(self._id)) < n:
             raise BadInput(f"duplicate id {_first_duplicate(self._id)!r}")
         self.host_code, self.hosts = _codes(host, n)
+        self._check_income()
         self._check_kinds()
 
     def __len__(self) -> int:
@@ -122,7 +123,10 @@ class Fleet:
             raise IndexError(f"row {row} of a fleet of {self._n}")
         numbers = {name: float(getattr(self, name)[row]) for name in NUMBERS}
         return Source(
-            **numbers, kind=self.kind[row], id=self.id[row], host=self.hosts[self.host_code[row]]
+            **numbers,
+            kind=KINDS[self.kind_code[row]],
+            id=str(self._row[row]) if self._id is None else self._id[row],
+            host=self.hosts[self.host_code[row]],
         )
 
     def __iter__(self) -> Iterator[Source]:
@@ -157,7 +161,9 @@ class Fleet:
         """Some of the rows, as a fleet of its own."""
         part = object.__new__(Fleet)
         for name in (*NUMBERS, "kind_code", "host_code"):
-            setattr(part, name, getattr(self, name)[rows])
+            column = getattr(self, name)[rows]
+            column.flags.writeable = False
+            setattr(part, name, column)
         part._n, part.hosts = len(part.arrival), self.hosts
         # Names are looked up when somebody asks for them: a part of a million rows has its own
         # names only where the whole has.
@@ -197,6 +203,12 @@ class Fleet:
                 Ephemeral(arrival * worth * slow, self.slow_decay[rows]),
             )
         return Ephemeral(arrival * worth, decay, self.lifetime[rows])
+
+    def _check_income(self) -> None:
+        with np.errstate(over="ignore"):
+            huge = np.isinf(self.arrival * self.worth)
+        if huge.any():
+            raise BadInput(f"arrival[{int(np.argmax(huge))}] × worth is too large for a number")
 
     def _check_kinds(self) -> None:
         wrong = first_misfit(self.kind_code, {name: getattr(self, name) for name in NUMBERS})

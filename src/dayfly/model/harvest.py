@@ -17,8 +17,8 @@ from typing import Self
 
 import numpy as np
 
-from dayfly.model.arrays import Array, Rows
-from dayfly.model.special import knee, lag, rise, rise_inverse
+from dayfly.model.arrays import Array, Mask, Rows
+from dayfly.model.special import knee, lag, rise, rise_inverse, saturation
 
 
 class Harvest:
@@ -46,6 +46,13 @@ class Harvest:
         """How far the slope now overstates the next epoch: T f′(τ) − (f(τ+T) − f(τ)) ≥ 0."""
         gain = self.value(age + epoch) - self.value(age)
         return np.maximum(epoch * self.slope(age) - gain, 0.0)
+
+    def index_limit(self, age: Array, epoch: float | None) -> Array | None:  # noqa: ARG002
+        """A number that the index cannot exceed and that is cheaper to get; None if there is none.
+
+        Choosing the best few of millions, most sources are ruled out by it.
+        """
+        return None
 
     def age_at(self, price: Array) -> Array:
         """Youngest age whose index reaches the price; infinite where none does."""
@@ -98,7 +105,9 @@ class Ephemeral(Harvest):
         if self.lifetime is not None:
             age = np.minimum(age, self.lifetime)
         if self.fades:
-            return -np.expm1(-self.decay * age) * self.ceiling
+            filled = saturation(self.decay * age)
+            filled *= self.ceiling
+            return filled
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
             x = self.decay * age
             fading = -np.expm1(-x) * self.ceiling
@@ -109,7 +118,7 @@ class Ephemeral(Harvest):
     def slope(self, age: Array) -> Array:
         with np.errstate(under="ignore", invalid="ignore"):
             rate = np.exp(-np.where(self.decay > 0, self.decay * age, 0.0)) * self.income
-        return rate if self.lifetime is None else np.where(age < self.lifetime, rate, 0.0)
+        return rate if self.lifetime is None else np.where(self._past(age), 0.0, rate)
 
     def index(self, age: Array) -> Array:
         # [J, Theorem 1] for T → 0: γ = (Λξ/μ) P(2, μτ).
@@ -125,15 +134,21 @@ class Ephemeral(Harvest):
 
     def bend(self, age: Array, epoch: float) -> Array:
         # T f′ − Δf = (Λξ/μ) e^(−μτ) (μT − 1 + e^(−μT)): a product of positives, nothing cancels.
-        step = self.decay * epoch
+        # The epoch in which items expire grows for its first part only; the rest is all lost.
+        grows = self._grows(age, epoch)
         with np.errstate(under="ignore", invalid="ignore"):
-            found = np.exp(-self.decay * age) * lag(step) * self.ceiling
+            found = np.exp(-self.decay * age) * lag(self.decay * grows) * self.ceiling
         found = np.where((self.decay > 0) & np.isfinite(age) & np.isfinite(found), found, 0.0)
-        if self.lifetime is None:
-            return found
-        # The epoch in which items begin to expire gains only until then.
-        full = age + epoch <= self.lifetime
-        return np.where(full, found, super().bend(age, epoch))
+        return found if self.lifetime is None else found + (epoch - grows) * self.slope(age)
+
+    def index_limit(self, age: Array, epoch: float | None) -> Array | None:
+        # P(2, x) ≤ x²/2 and x − 1 + e^(−x) ≤ x²/2: γ + k·bend ≤ Λξμ τ(τ+T)/2, and never above u*.
+        if self.lifetime is not None or not self.fades:
+            return None
+        with np.errstate(invalid="ignore", over="ignore"):
+            limit = age * (age + (epoch or 0.0))
+            limit *= 0.5 * self.income * self.decay
+        return np.fmin(limit, self.ceiling, out=limit)
 
     def age_at(self, price: Array) -> Array:
         if self.fades:
@@ -153,9 +168,9 @@ class Ephemeral(Harvest):
             age = -np.log1p(-np.clip(state / self.ceiling, 0.0, 1.0)) / self.decay
             steady = state / self.income
         age = np.where((self.decay > 0) & np.isfinite(self.ceiling), age, steady)
-        if self.lifetime is None:
-            return age
-        return np.where(state >= self.value(np.full(len(age), np.inf)), np.inf, age)
+        if self.lifetime is not None:
+            age = np.where(state >= self.value(np.full(len(age), np.inf)), np.inf, age)
+        return np.where(state > 0, age, 0.0)
 
     def index_at(self, state: Array) -> Array:
         if self.lifetime is not None or not self.fades:
@@ -165,11 +180,22 @@ class Ephemeral(Harvest):
         filled = np.where(self.ceiling > 0, filled, 1.0)
         return np.where(filled >= 1.0, np.maximum(state, 0.0), knee(filled) * self.ceiling)
 
+    def _grows(self, age: Array, epoch: float) -> Array:
+        """How much of the epoch that begins at this age still adds to the harvest."""
+        if self.lifetime is None:
+            return np.full(len(age), epoch)
+        return np.clip(self.lifetime - np.where(np.isinf(age), 0.0, age), 0.0, epoch)
+
+    def _past(self, age: Array) -> Mask:
+        """Where items have begun to expire; never where they do not, not even at infinite age."""
+        assert self.lifetime is not None
+        return (age >= self.lifetime) & np.isfinite(self.lifetime)
+
     def _expired(self, index: Array, age: Array) -> Array:
         """From the lifetime on waiting gains nothing: the index jumps to the whole harvest."""
         if self.lifetime is None:
             return index
-        old = age >= self.lifetime
+        old = self._past(age)
         return np.where(old, self.value(age), index) if old.any() else index
 
     def _by_expiry(self, age: Array, price: Array) -> Array:

@@ -8,35 +8,70 @@ from dayfly.model.arrays import Array
 
 #: Ages are searched up to 2^60 typical ages; a target not reached by then is never reached.
 _DOUBLINGS = 60
+_STEPS = 80
 
 
 def first_age(curve: Callable[[Array], Array], target: Array, scale: Array) -> Array:
     """Smallest age at which an increasing curve reaches its target; infinite where it never does.
 
-    A bracket grows from `scale` by doubling and halving, then bisection on the logarithm of the
-    age closes it to the last bit. Slow and sure: every closed form overrides it.
+    A bracket grows from `scale` by doubling and halving; the Illinois method on logarithms closes
+    it, with a bisection whenever that is too slow. Sure, but every closed form is faster.
     """
-    n = len(scale)
-    target = np.broadcast_to(np.asarray(target, dtype=float), (n,))
+    target = np.broadcast_to(np.asarray(target, dtype=float), (len(scale),))
     high = scale.astype(float).copy()
+    at_high = curve(high)
     for _ in range(_DOUBLINGS):
-        short = curve(high) < target
+        short = at_high < target
         if not short.any():
             break
         high = np.where(short, high * 2.0, high)
-    never = curve(np.where(curve(high) < target, np.inf, high)) < target
-    reached = ~(curve(high) < target)
+        at_high = curve(high)
+    reached = at_high >= target
     low = high / 2.0
-    for _ in range(_DOUBLINGS * 2):
-        long = (curve(low) >= target) & (target > 0)
+    at_low = curve(low)
+    for _ in range(2 * _DOUBLINGS):
+        long = (at_low >= target) & (target > 0)
         if not long.any():
             break
-        low, high = np.where(long, low / 2.0, low), np.where(long, low, high)
-    for _ in range(64):
-        middle = np.sqrt(low) * np.sqrt(high)
-        enough = curve(middle) >= target
-        low, high = np.where(enough, low, middle), np.where(enough, middle, high)
-        if np.all((high - low) <= 4e-16 * high):
+        high, at_high = np.where(long, low, high), np.where(long, at_low, at_high)
+        low = np.where(long, low / 2.0, low)
+        at_low = curve(low)
+    age = _close(curve, target, low, high, at_low, at_high)
+    return np.where(target <= 0, 0.0, np.where(reached, age, np.inf))
+
+
+def _close(
+    curve: Callable[[Array], Array],
+    target: Array,
+    low: Array,
+    high: Array,
+    at_low: Array,
+    at_high: Array,
+) -> Array:
+    """The root of log curve − log target in log age, between two ages that bracket it."""
+    a, b = np.log(low), np.log(high)
+    f_a, f_b = _miss(at_low, target), _miss(at_high, target)
+    best, least = b.copy(), np.abs(f_b)
+    side = np.zeros(len(a))
+    for step in range(_STEPS):
+        with np.errstate(invalid="ignore", divide="ignore"):
+            c = b - f_b * (b - a) / (f_b - f_a)
+        halve = ~np.isfinite(c) | (c <= a) | (c >= b) | (step % 4 == 3)
+        c = np.where(halve, 0.5 * (a + b), c)
+        f_c = _miss(curve(np.exp(c)), target)
+        better = np.abs(f_c) < least
+        best, least = np.where(better, c, best), np.where(better, np.abs(f_c), least)
+        up = f_c >= 0
+        # Illinois: the end that stays twice in a row counts half.
+        f_a = np.where(up, np.where(side > 0, 0.5 * f_a, f_a), f_c)
+        f_b = np.where(up, f_c, np.where(side < 0, 0.5 * f_b, f_b))
+        a, b = np.where(up, a, c), np.where(up, c, b)
+        side = np.where(up, 1.0, -1.0)
+        if np.all((least <= 2e-16) | (b - a <= 4e-16 * np.maximum(np.abs(b), 1.0))):
             break
-    age = np.where(reached & ~never, high, np.inf)
-    return np.where(target <= 0, 0.0, age)
+    return np.exp(best)
+
+
+def _miss(value: Array, target: Array) -> Array:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.clip(np.log(value / target), -700.0, 700.0)

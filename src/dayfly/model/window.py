@@ -55,19 +55,21 @@ class Windowed(Ephemeral):
 
     def bend(self, age: Array, epoch: float) -> Array:
         """T f′(τ) − (f(τ+T) − f(τ)) = ∫₀ᵀ (T − r)(−f″(τ + r)) dr, by Gauss–Legendre."""
-        direct = super(Ephemeral, self).bend(age, epoch)
+        grows, slope = self._grows(age, epoch), self.slope(age)
+        gain = self.value(age + grows) - self.value(age)
+        found = np.maximum(grows * slope - gain, 0.0)
         # The difference has lost digits where its rounding shows in the index γ + k·bend.
         k = np.where(np.isfinite(age), age / epoch, 0.0)
-        rounding = k * np.finfo(float).eps * (self.value(age + epoch) + epoch * self.slope(age))
-        lossy = rounding > 1e-14 * (self.index(age) + k * direct)
-        if self.lifetime is not None:
-            lossy &= age + epoch < self.lifetime
-        if not lossy.any():
-            return direct
-        out = direct.copy()
+        lost = (epoch - grows) * slope
+        rounding = k * np.finfo(float).eps * (self.value(age + grows) + grows * slope)
+        lossy = rounding > 1e-14 * (self.index(age) + k * (found + lost))
         rows = np.flatnonzero(lossy & np.isfinite(age))
-        out[rows] = self[rows]._bend_by_quadrature(age[rows], epoch)
-        return out
+        if len(rows):
+            found[rows] = self[rows]._bend_by_quadrature(age[rows], grows[rows])
+        return found + lost
+
+    def index_limit(self, age: Array, epoch: float | None) -> Array | None:  # noqa: ARG002
+        return None  # being pushed out bends the curve beyond what fading does
 
     def age_at(self, price: Array) -> Array:
         from dayfly.model.inverse import first_age
@@ -114,7 +116,7 @@ class Windowed(Ephemeral):
                 value += weight * np.minimum(upper, 1.0)
         return self.worth * value, self.worth * index
 
-    def _bend_by_quadrature(self, age: Array, epoch: float) -> Array:
+    def _bend_by_quadrature(self, age: Array, epoch: Array) -> Array:
         from scipy.special import gammaincc, gammaln
 
         s = self.arrival + self.decay

@@ -6,6 +6,7 @@ from typing import Any
 from dayfly.errors import UnknownName
 from dayfly.policies.base import Policy, View
 from dayfly.policies.baselines import Greedy, Myopic, Random, RoundRobin
+from dayfly.policies.shortlist import best
 from dayfly.policies.exact import Exact, exact_optimum
 from dayfly.policies.polite import Polite
 from dayfly.policies.select import fill_budget, top
@@ -58,6 +59,7 @@ __all__ = [
     "Threshold",
     "View",
     "Whittle",
+    "best",
     "exact_optimum",
     "fill_budget",
     "make",

@@ -61,14 +61,19 @@ def fill_budget(
     return chosen if rows is None else rows[chosen].astype(np.int64, copy=False)
 
 
+def affordable(budget: float, cost: float) -> int:
+    """How many crawls of equal cost a budget pays for."""
+    return int(budget / cost * (1 + _ROUNDING))
+
+
 def _fill(score: Array, cost: Array, budget: float) -> Rows:
     n = len(score)
     if n == 0 or budget <= 0:
         return np.empty(0, dtype=np.int64)
     cheapest, dearest = float(cost.min()), float(cost.max())
-    affordable = n if np.isinf(budget) else int(min(budget / cheapest * (1 + _ROUNDING), n))
-    if cheapest == dearest or affordable >= n and float(cost.sum()) <= budget:
-        return top(score, affordable)
+    most = n if np.isinf(budget) else min(affordable(budget, cheapest), n)
+    if cheapest == dearest or (most >= n and float(cost.sum()) <= budget):
+        return top(score, most)
     wanted = min(n, 2 * int(min(budget / float(cost.mean()), n)) + 64)
     while True:
         order = top(score, wanted)
@@ -97,12 +102,17 @@ def _take_in_order(cost: Array, budget: float) -> tuple[Rows, float]:
 def _above_sample(score: Array, m: int) -> Rows | None:
     """Rows above a threshold that surely keeps the best m, if the sample finds one."""
     n = len(score)
-    sample = score[:: max(n // _SAMPLE, 1)]
-    share = m / n
+    least = enough(score[:: max(n // _SAMPLE, 1)], m / n)
+    if least is None:
+        return None
+    rows = np.flatnonzero(score >= least)
+    return rows if len(rows) >= m else None
+
+
+def enough(sample: Array, share: float) -> float | None:
+    """A score that the best `share` of the whole very likely reach, judging by a sample."""
     # Four standard deviations of slack: a miss is rare, and only costs a second look.
     keep = int(len(sample) * share + 4 * np.sqrt(len(sample) * share) + 4)
     if keep >= len(sample):
         return None
-    least = np.partition(sample, len(sample) - keep)[len(sample) - keep]
-    rows = np.flatnonzero(score >= least)
-    return rows if len(rows) >= m else None
+    return float(np.partition(sample, len(sample) - keep)[len(sample) - keep])

@@ -61,7 +61,8 @@ class Lagrangian:
         best = _solved(view.fleet, view.pace, epoch)
         price = np.full(len(view.fleet), best.price)
         response = Response(view.fleet, epoch)
-        due, earns = response.age(price), response.profit(price)
+        due = response.age(price)
+        earns = response.profit(price, due)
         age = np.where(np.isinf(view.age), np.maximum(due, view.age), view.age)
         unit = 1.0 if epoch is None else epoch
         if epoch is None:

@@ -11,7 +11,8 @@ from dayfly.index import AnyLaw, relax, stochastic_index, whittle_index, whittle
 
 from dayfly.model import Array, Fleet, Rows
 from dayfly.policies.base import View
-from dayfly.policies.select import fill_budget
+from dayfly.policies.shortlist import best
+from dayfly.policies.select import affordable, fill_budget
 
 
 def index_of(view: View) -> Array:
@@ -43,6 +44,10 @@ class Whittle:
 
     def choose(self, view: View, budget: float, rng: np.random.Generator) -> Rows:
         """The best rows that the budget affords; in continuous time only those near the price."""
+        if view.epoch is not None and view.state is None and view.allowed is None:
+            cost = float(view.fleet.cost[0]) if len(view.fleet) else 1.0
+            if len(view.fleet) and bool((view.fleet.cost == cost).all()) and np.isfinite(budget):
+                return best(view.fleet, view.age, affordable(budget, cost), view.epoch)
         least = -np.inf
         if view.epoch is None:
             # Without it, whoever is cheap would be crawled the moment its cost has accrued, and

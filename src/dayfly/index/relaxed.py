@@ -88,9 +88,11 @@ def relax(
     if extra:
         rate = limits.hold(response, price, extra, rate)
     total = price + limits.per_row(extra)
-    bound = price * budget + limits.rent(extra) + float(np.sum(response.profit(total)))
     age, longer, weight = response.ages(rate)
-    value = response.value(age, longer, weight, rate)
+    profit = response.profit(total, age)
+    bound = price * budget + limits.rent(extra) + float(profit.sum())
+    # At its price every age that a source mixes earns the same: the harvest is profit plus fees.
+    value = np.where(rate > 0, profit + total * fleet.cost * rate, 0.0)
     spent = float(np.dot(fleet.cost, rate))
     return Relaxed(
         bound=bound,

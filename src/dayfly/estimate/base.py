@@ -1,0 +1,54 @@
+"""What an estimator promises, and what it hands over."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from dayfly.model import Crawl, Fleet
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """What is believed about one source after one crawl."""
+
+    #: The source, by its row in the fleet.
+    row: int
+    #: When the crawl ended that led to this belief, POSIX seconds.
+    time: float
+    #: Items per second, loss of interest per second, worth of a new item: as in `Source`.
+    arrival: float
+    decay: float
+    worth: float
+    #: All that the estimator must know to carry on from here; only it can read this.
+    memory: tuple[float, ...] = ()
+
+
+class Estimator(Protocol):
+    """Learns what each source is like from crawls; which source is next is not its business.
+
+    `update` and `apply` are two steps so that nothing is believed that was not also stored: the
+    loop asks for an estimate, commits it together with the crawl, and only then applies it. After
+    a restart the stored estimates, applied to a new estimator, bring the belief back bit for bit.
+    """
+
+    def update(self, crawl: Crawl) -> Estimate:
+        """The belief about the crawl's source in the light of it: pure, nothing is applied yet.
+
+        `crawl.items` are the new items only; a crawl that did not answer is accepted too.
+        """
+        ...
+
+    def apply(self, estimate: Estimate) -> None:
+        """Believe it from now on."""
+        ...
+
+    def mean(self) -> Fleet:
+        """The fleet as it most likely is."""
+        ...
+
+    def sample(self, rng: np.random.Generator) -> Fleet:
+        """The fleet as it may well be: one draw from the belief."""
+        ...
