@@ -41,9 +41,7 @@ def parse_duration(text: str) -> float:
             break
         total, at, parts = total + float(match[1]) * unit, match.end(), parts + 1
     if parts == 0 or at < len(stripped):
-        raise BadInput(
-            f"not a duration: {_shown(text)}; write for example 90s, 15min, 6h, 2 days"
-        )
+        raise BadInput(f"not a duration: {_shown(text)}; write for example 90s, 15min, 6h, 2 days")
     return total
 
 

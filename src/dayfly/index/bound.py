@@ -83,7 +83,11 @@ def stochastic_bound(
     whole = profit(rows)
     part = whole if len(few) == len(rows) else profit(few)
     share = len(few) / max(len(rows), 1)
-    top = float(np.max(fleet.harvest.value(np.full(len(fleet), np.inf)) / fleet.cost, initial=0.0))
+    ceiling = fleet.harvest.value(np.full(len(fleet), np.inf))
+    ceiling = np.where(
+        np.isfinite(ceiling), ceiling, fleet.harvest.value(np.full(len(fleet), epoch))
+    )
+    top = float(np.max(ceiling / fleet.cost, initial=0.0))
     price = _minimum(lambda price: price * budget * share + part(price), top)
     return price * budget + whole(price)
 

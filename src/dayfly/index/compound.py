@@ -76,7 +76,7 @@ class Lattice:
         np.add.at(mass, group, weight)
         np.add.at(value, group, weight * self.points)
         keep = mass > 0
-        # Weights just below zero, from rounding or the mended variance, were left out: mend the mean.
+        # Weights below zero (rounding, the mended variance) were left out: mend the mean.
         value *= (self.weight @ self.points) / max(float(value.sum()), 1e-300)
         return value[keep] / mass[keep], mass[keep]
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
+import numpy.typing as npt
 
 from dayfly.errors import BadInput, UnknownName
 from dayfly.index.response import Response
 from dayfly.model import Array, Fleet
 
 _STEPS = 200  # bisections until a price is known to the last bit; the loop stops when it is
+#: Asking for this close to what a host allows (relative) is asking for it.
+_CLOSE = 1e-11
 
 
 class Limits:
@@ -20,10 +23,11 @@ class Limits:
         self.fleet = fleet
         self.allowed = np.full(len(fleet.hosts), np.inf)
         if isinstance(host_limit, Mapping):
+            code = {host: n for n, host in enumerate(fleet.hosts)}
             for host, limit in host_limit.items():
-                if host not in fleet.hosts:
+                if host not in code:
                     raise UnknownName("host", host, fleet.hosts)
-                self.allowed[fleet.hosts.index(host)] = limit
+                self.allowed[code[host]] = limit
         elif host_limit is not None:
             self.allowed[:] = host_limit
         if np.isnan(self.allowed).any() or (self.allowed < 0).any():
@@ -38,59 +42,54 @@ class Limits:
 
     def by_host(self, rate: Array) -> Array:
         """Cost of these rates, host by host."""
-        n = len(self.allowed)
-        return np.bincount(self.fleet.host_code, weights=self.fleet.cost * rate, minlength=n)
+        return self._sum(self.fleet.host_code, self.fleet.cost * rate)
 
-    def prices(self, response: Response, price: float, rate: Array) -> dict[int, float]:
-        """The extra price of each host that would be asked too much at the common price."""
-        if not self.any:
-            return {}
-        over = np.flatnonzero(self.by_host(rate) > self.allowed * (1 + 1e-12))
-        if not len(over):
-            return {}
-        low = np.full(len(over), price)
-        high = np.array([self._top(response, host) for host in over])
+    def hold(self, response: Response, price: float, rate: Array) -> tuple[Array, Array]:
+        """The rates at a price with every host held to its limit, and what each host then asks.
+
+        A host that would be asked too much asks more than the common price, just so much that its
+        sources ask for what it allows; at a step they mix the two answers on either side of it.
+        """
+        asks = np.full(len(self.allowed), price)
+        over = self.by_host(rate) > self.allowed * (1 + 1e-12)
+        rows = np.flatnonzero(over[self.fleet.host_code])
+        if not len(rows):
+            return rate, asks
+        host = self.fleet.host_code[rows]
+        part = Response(self.fleet.take(rows), response.epoch)
+
+        def asked(rates: Array) -> Array:
+            return self._sum(host, part.cost * rates)
+
+        met_by = np.where(over, _CLOSE * self.allowed, 0.0)
+        low, high = asks, np.where(over, 0.0, price)
+        np.maximum.at(high, host, part.top)
         for _ in range(_STEPS):
             middle = _between(low, high)
-            asked = self._asked(response, over, middle)
-            too_much = asked > self.allowed[over]
-            low, high = np.where(too_much, middle, low), np.where(too_much, high, middle)
+            wanted = asked(part.rate(middle[host]))
+            too_much, met = wanted > self.allowed, np.abs(wanted - self.allowed) <= met_by
+            low = np.where(too_much | met, middle, low)
+            high = np.where(too_much & ~met, high, middle)
             if np.all(high - low <= 2 * np.spacing(high)):
                 break
-        return {int(host): float(top - price) for host, top in zip(over, high, strict=True)}
-
-    def hold(self, response: Response, price: float, extra: dict[int, float], rate: Array) -> Array:
-        """The rates with every saturated host held to exactly what it allows."""
+        dear, cheap = part.rate(high[host]), part.rate(low[host])
+        asked_dear, asked_cheap = asked(dear), asked(cheap)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            share = (self.allowed - asked_dear) / (asked_cheap - asked_dear)
+        share = np.where(over & (asked_cheap > asked_dear), np.clip(share, 0.0, 1.0), 0.0)[host]
         held = rate.copy()
-        total = price + self.per_row(extra)
-        dear = response.rate(total)
-        cheap = response.rate(np.nextafter(total, 0) - 2 * np.spacing(total))
-        asked_dear, asked_cheap = self.by_host(dear), self.by_host(cheap)
-        for host in extra:
-            rows = self.fleet.host_code == host
-            gap = asked_cheap[host] - asked_dear[host]
-            share = (self.allowed[host] - asked_dear[host]) / gap if gap > 0 else 0.0
-            held[rows] = dear[rows] + np.clip(share, 0.0, 1.0) * (cheap[rows] - dear[rows])
-        return held
+        held[rows] = dear + np.where(share > 0, share * (cheap - dear), 0.0)
+        return held, high
 
-    def per_row(self, extra: dict[int, float]) -> Array:
-        """The extra price of each source's host."""
-        table = np.zeros(len(self.allowed))
-        for host, own in extra.items():
-            table[host] = own
-        return np.broadcast_to(0.0, (len(self.fleet),)) if not extra else table[self.fleet.host_code]
-
-    def rent(self, extra: dict[int, float]) -> float:
+    def rent(self, extra: Array) -> float:
         """What the saturated hosts' limits are worth: Σ p_h R_h."""
-        return sum(own * float(self.allowed[host]) for host, own in extra.items())
+        binding = extra > 0
+        return float(np.dot(extra[binding], self.allowed[binding]))
 
-    def _top(self, response: Response, host: int) -> float:
-        return float(response.top[self.fleet.host_code == host].max())
-
-    def _asked(self, response: Response, hosts: Array, price: Array) -> Array:
-        table = np.full(len(self.allowed), np.inf)
-        table[hosts] = price
-        return self.by_host(response.rate(table[self.fleet.host_code]))[hosts]
+    def _sum(self, host: npt.NDArray[np.int32], cost: Array) -> Array:
+        """Cost by host."""
+        sums = np.bincount(host, weights=cost, minlength=len(self.allowed))
+        return sums.astype(np.float64, copy=False)
 
 
 def _between(low: Array, high: Array) -> Array:

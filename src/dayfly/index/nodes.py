@@ -111,7 +111,7 @@ class Table:
             for b in range(4):
                 stretch = (1 + 10 / mesh.alive(col + b)) / (1 + 10 / near)
                 node = self.number[mesh][row + a, col + b - mesh.first]
-                total += across[a] * along[b] / stretch * self._at(node, aligned * stretch)
+                total += across[a] * along[b] / stretch * self.at(node, aligned * stretch)
         return total
 
     def _layer(self, mesh: Mesh, fading: Array, alive: Array, state: Array) -> Array:
@@ -127,13 +127,13 @@ class Table:
             for a in range(4):
                 there = mesh.fading(row + a)
                 aligned = _aligned(x, (there / fading) ** _bend(fading, alive))
-                gain = self._at(self.number[mesh][row + a, col - mesh.first], aligned)
+                gain = self.at(self.number[mesh][row + a, col - mesh.first], aligned)
                 excess += across[a] * (aligned + gain - _noiseless(aligned, there))
             levels.append(excess * narrow)
         ahead = (np.log(alive) / mesh.alive_step - (last - 3)) / 3
         return _noiseless(state, fading) + levels[0] + ahead * (levels[1] - levels[0])
 
-    def _at(self, node: Rows, state: Array) -> Array:
+    def at(self, node: Rows, state: Array) -> Array:
         """γ − x at a node: linear in q between its states, dying out above them."""
         start, length, spread, low, density, top = self.place[:, node]
         q = state - 1.0
@@ -157,24 +157,29 @@ class Table:
             touched[1:] |= touched[:-1]
         for _ in range(3):
             touched[:, 1:] |= touched[:, :-1]
-        fresh = np.argwhere(touched & (number < 0))
+        rows, cols = np.nonzero(touched & (number < 0))
+        if len(rows):
+            number[rows, cols] = self.add(mesh.fading(rows), mesh.alive(cols + mesh.first))
+
+    def add(self, fading: Array, alive: Array, least: int = 0) -> Rows:
+        """Solve nodes with these parameters, on at least so many states; their numbers."""
         values, places = [self.value], [self.place]
-        size = len(self.value)
-        for i, j in fresh:
-            value, place = self._node(float(mesh.fading(i)), float(mesh.alive(j + mesh.first)))
+        size, first = len(self.value), self.place.shape[1]
+        for one in zip(fading.tolist(), alive.tolist(), strict=True):
+            value, place = self._node(*one, least)
             values.append(value)
             places.append(np.array([[size, len(value), *place]]).T)
             size += len(value)
-        number[fresh[:, 0], fresh[:, 1]] = self.place.shape[1] + np.arange(len(fresh))
         self.value, self.place = np.concatenate(values), np.concatenate(places, axis=1)
+        return np.arange(first, self.place.shape[1])
 
-    def _node(self, fading: float, alive: float) -> tuple[Array, tuple[float, ...]]:
+    def _node(self, fading: float, alive: float, least: int) -> tuple[Array, tuple[float, ...]]:
         law = EpochLaw(
             arrival=alive * fading, decay=fading, epoch=1.0, worth=1.0 / alive, law=self.law
         )
-        # Slow fading takes many small steps; a wide grid would add its own noise to each.
-        # Many items leave the bends sharp.
-        least = 128 if alive < 100 else 176 if alive < 1000 else 240
+        # Slow fading takes many small steps, and a wide grid adds its own noise to each; many items
+        # leave the bends sharp.
+        least = max(least, 128 if alive < 100 else 176 if alive < 1000 else 240)
         n = int(np.clip(64 / np.sqrt(fading), least, 560))
         solved = thresholds(law, n)
         _, spread, low, high = span(law)

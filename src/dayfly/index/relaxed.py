@@ -84,13 +84,11 @@ def relax(
     limits = Limits(fleet, host_limit)
     found = find_price(response, float(budget), limits)
     rate, price = found.rate, found.price
-    extra = limits.prices(response, price, found.rate)
-    if extra:
-        rate = limits.hold(response, price, extra, rate)
-    total = price + limits.per_row(extra)
+    asks = np.full(len(fleet.hosts), price) if found.asks is None else found.asks
+    total = asks[fleet.host_code]
     age, longer, weight = response.ages(rate)
     profit = response.profit(total, age)
-    bound = price * budget + limits.rent(extra) + float(profit.sum())
+    bound = price * budget + limits.rent(asks - price) + float(profit.sum())
     # At its price every age that a source mixes earns the same: the harvest is profit plus fees.
     value = np.where(rate > 0, profit + total * fleet.cost * rate, 0.0)
     spent = float(np.dot(fleet.cost, rate))
@@ -103,6 +101,8 @@ def relax(
         longer_age=longer,
         weight=weight,
         slack=max(budget - spent, 0.0) if price == 0 else 0.0,
-        host_price={fleet.hosts[code]: own for code, own in sorted(extra.items())},
+        host_price={
+            fleet.hosts[code]: float(asks[code] - price) for code in np.flatnonzero(asks > price)
+        },
         value=value,
     )

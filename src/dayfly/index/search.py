@@ -31,38 +31,52 @@ class Found:
     price: float
     price_range: tuple[float, float]
     rate: Array
+    #: What each host asks in all; None where no host has a limit of its own.
+    asks: Array | None = None
 
 
 def find_price(response: Response, budget: float, limits: Limits) -> Found:
     """The price at which the fleet spends exactly the budget, or 0 where it cannot."""
     n = len(response.fleet)
     free = _free(response)
-    if free is not None and limits.spent(free) <= budget * (1 + 1e-15):
-        return Found(price=0.0, price_range=(0.0, 0.0), rate=free)
-    top = float(response.top.max(initial=0.0))
-    if top == 0.0 or budget == 0.0:
+    left = budget - limits.spent(free)
+    if left >= -1e-15 * budget:
+        rate, asks = limits.hold(response, 0.0, free)
+        rate = rate + _endless(response, max(left, 0.0), limits)
+        return Found(price=0.0, price_range=(0.0, 0.0), rate=rate, asks=asks)
+    top = float(response.top.max())
+    if budget == 0.0:
         return Found(price=top, price_range=(top, np.inf), rate=np.zeros(n))
     slotted = response.epoch is not None and not limits.any
     low, high, rate_low, rate_high = _bracket(response, budget, limits, top, listable=slotted)
     if slotted and low < high:
         return _step(response, budget, rate_low, rate_high)
-    asked_low, asked_high = limits.spent(rate_low), limits.spent(rate_high)
-    gap = asked_low - asked_high
-    share = float(np.clip((budget - asked_high) / gap, 0.0, 1.0)) if gap > 0 else 0.0
-    price = high + share * (low - high)
-    if gap > 0 and not limits.any:
-        rate = rate_high + share * (rate_low - rate_high)
-    else:
-        rate = rate_low if share > 0.5 else rate_high
-    return Found(price=price, price_range=(price, price), rate=rate)
+    rate, asks = limits.hold(response, low, rate_low)
+    price = low
+    if low < high:
+        # Spending jumps here, or the price has no digits left: mix the answers on either side.
+        rate_high, _ = limits.hold(response, high, rate_high)
+        asked_low, asked_high = (float(np.dot(response.cost, r)) for r in (rate, rate_high))
+        gap = asked_low - asked_high
+        share = float(np.clip((budget - asked_high) / gap, 0.0, 1.0)) if gap > 0 else 0.0
+        price = high + share * (low - high)
+        rate = rate_high + share * (rate - rate_high)
+    return Found(price=price, price_range=(price, price), rate=rate, asks=np.maximum(asks, price))
 
 
-def _free(response: Response) -> Array | None:
-    """Rates at a price of 0, where they are finite: every epoch, if there is anything to get."""
-    worth = response.fleet.harvest.value(np.full(len(response.fleet), np.inf)) > 0
-    if response.epoch is not None:
-        return worth.astype(float)
-    return np.zeros(len(worth)) if not (response.top > 0).any() else None
+def _free(response: Response) -> Array:
+    """Rates at a price of next to nothing: every epoch, or at every instant."""
+    return np.where(response.top > 0, np.inf if response.epoch is None else 1.0, 0.0)
+
+
+def _endless(response: Response, left: float, limits: Limits) -> Array:
+    """Rates of items that never fade: they wait at no loss, and take what nobody else wants."""
+    fleet = response.fleet
+    rows = (response.top == 0) & np.isinf(fleet.harvest.value(np.full(len(fleet), np.inf)))
+    rows &= np.isinf(limits.allowed)[fleet.host_code]
+    asked = float(response.cost[rows].sum())
+    share = left / asked if asked > 0 else 0.0
+    return np.where(rows, share if response.epoch is None else min(share, 1.0), 0.0)
 
 
 def _bracket(
@@ -76,7 +90,9 @@ def _bracket(
     few = max(_FEW, n // 4)
     price, slope = _guess(response, budget, top)
     last: tuple[float, float] | None = None
+    slow = 0
     for _ in range(400):
+        width = high - low
         rate, spent = asked(price)
         if abs(spent - budget) <= _CLOSE * budget and not listable:
             return price, price, rate, rate
@@ -91,7 +107,12 @@ def _bracket(
         if last is not None and min(spent, last[1]) > 0 and last[1] != spent:
             slope = float(np.log(spent / last[1]) / np.log(price / last[0]))
         last = (price, spent)
-        price = _next(price, spent, slope, budget, low, high, listable)
+        # Where spending jumps, a slope may creep towards the jump from one side for ever.
+        slow = slow + 1 if high - low > 0.5 * width else 0
+        if slow > 3:
+            price, slow = _middle(low, high), 0
+        else:
+            price = _next(price, spent, slope, budget, low, high, listable)
     if low == 0.0:
         low, (rate_low, _) = np.nextafter(0.0, 1.0), asked(np.nextafter(0.0, 1.0))
     return low, high, rate_low, rate_high
@@ -145,11 +166,14 @@ def _next(
             # A step function is only to be caught between two prices, so go a little beyond.
             move += float(np.copysign(min(abs(move) + 1e-12, _TRUST), move))
         step = float(price * np.exp(np.clip(move, -50, 50)))
-    if low < step < high:
-        return step
+    return step if low < step < high else _middle(low, high)
+
+
+def _middle(low: float, high: float) -> float:
+    """Halves exponents while the ends are far apart, and digits when they are not."""
     if low > 0 and high <= 4 * low:
         return 0.5 * (low + high)
-    return float(np.sqrt(max(low, high * 1e-30) * high))
+    return float(np.sqrt(max(low, high * 1e-30)) * np.sqrt(high))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -176,13 +200,12 @@ def _ladder(response: Response, rate_low: Array, rate_high: Array) -> _Ladder:
         # Steps crowd towards the highest price; beyond this age they are one within rounding.
         assert response.epoch is not None
         part = Response(response.fleet.take(row[leaves]), response.epoch)
-        last[leaves] = np.maximum(part.age(part.top * (1 - 1e-12)) / response.epoch, first[leaves])
+        last[leaves] = np.rint(part.age(part.top * (1 - 1e-12)) / response.epoch)
+        last[leaves] = np.maximum(last[leaves], first[leaves])
     return _Ladder(row=row, first=first, last=last, leaves=leaves)
 
 
-def _step(
-    response: Response, budget: float, rate_low: Array, rate_high: Array
-) -> Found:
+def _step(response: Response, budget: float, rate_low: Array, rate_high: Array) -> Found:
     """Slotted: walk the price steps between two prices, one by one, to the marginal one."""
     cost, epoch = response.cost, response.epoch
     assert epoch is not None
@@ -199,7 +222,8 @@ def _step(
     drop = cost[row] * np.where(leaves, 1.0 / k, 1.0 / (k * (k + 1.0)))
     order = np.lexsort((k, at))  # by price; a source passes its own ages in turn even when tied
     row, k, at, drop, leaves = row[order], k[order], at[order], drop[order], leaves[order]
-    after = float(np.dot(cost, rate_low)) - np.cumsum(drop)
+    # Spending after each step, summed from its end: a tiny budget is not lost in a difference.
+    after = float(np.dot(cost, rate_high)) + np.append(np.cumsum(drop[:0:-1])[::-1], 0.0)
     rate = rate_low.copy()
     j = int(np.searchsorted(-after, -budget * (1 + _CLOSE)))  # first step that leaves ≤ budget
     price = float(at[min(j, len(at) - 1)])
@@ -208,10 +232,10 @@ def _step(
     _walk(rate, row[:begin], k[:begin], leaves[:begin])
     held = rate.copy()
     _walk(rate, row[begin:end], k[begin:end], leaves[begin:end])
-    spare = budget - after[end - 1]
-    if spare <= _CLOSE * budget:
+    asked, before = float(np.dot(cost, rate)), float(np.dot(cost, held))
+    if budget - asked <= _CLOSE * budget:
         return _plateau(response, rate)
-    share = spare / float(drop[begin:end].sum())
+    share = min((budget - asked) / (before - asked), 1.0)
     return Found(price=price, price_range=(price, price), rate=rate + share * (held - rate))
 
 
@@ -229,6 +253,6 @@ def _plateau(response: Response, rate: Array) -> Found:
     return Found(price=0.5 * (low + high), price_range=(low, high), rate=rate)
 
 
-def _walk(rate: Array, row: Array, k: Array, leaves: Array) -> None:
+def _walk(rate: Array, row: Rows, k: Array, leaves: Mask) -> None:
     """Move sources one step up in age, in the order given."""
     rate[row] = np.where(leaves, 0.0, 1.0 / (k + 1.0))

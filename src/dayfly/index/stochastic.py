@@ -28,6 +28,10 @@ from dayfly.model import KINDS, Array, Fleet, Mask
 #: A discount so close to 1 that no digit of an index feels it; it keeps the matrix regular at
 #: thresholds that are crossed once in the age of the universe.
 PATIENT = 1.0 - 1e-12
+#: Columns factored in one go, and the largest product: from there on the linear algebra library
+#: would start threads, which on a busy machine wait a hundred times longer than they work.
+PANEL, PRODUCT = 32, 1 << 18
+_ABOVE = np.triu(np.ones((PANEL, PANEL)))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,9 +95,9 @@ def thresholds(law: EpochLaw, states: Array | int = 400, discount: float = 1.0) 
     from scipy.linalg import lapack
 
     # Passing over x costs (1 − δα)x − δu in expectation: what it holds against what comes of it.
-    start = np.column_stack((np.ones(len(x)), (1 - delta * alpha) * x - delta * law.mean))
-    waited = lapack.dtrtrs(factors, start, lower=0, trans=1)[0]
-    y, z = waited[:, 0], waited[:, 1]  # both scaled by one factor per row, which cancels in z / y
+    passed = (np.ones(len(x)), (1 - delta * alpha) * x - delta * law.mean)
+    # Both are scaled by one factor per row, which cancels in z / y.
+    y, z = (lapack.dtrtrs(factors, cost, lower=0, trans=1)[0] for cost in passed)
     first = np.zeros(len(x))
     first[0] = 1.0  # a cycle starts like an epoch passed over in state 0
     visits = lapack.dtrtrs(factors, first, lower=1, unitdiag=1)[0]
@@ -138,13 +142,19 @@ def kernel(lattice: Lattice, alpha: float, states: Array) -> Array:
     so the error is of second order in the cell. All that passes the last state counts as there:
     it lies above every threshold, and harvests are accounted for exactly elsewhere.
     """
-    matrix = np.empty((len(states), len(states)))
+    n = len(states)
+    matrix = np.zeros((n, n))
     width = 1.0 / np.diff(states)
-    for start in range(0, len(states), 32):  # a band of rows stays in the cache
-        band = matrix[start : start + 32]
-        short = lattice.shortfall(states[None, :] - alpha * states[start : start + 32, None])
+    moved, reach = alpha * states, lattice.start + lattice.step * len(lattice.weight)
+    for start in range(0, n, 32):  # a band of rows stays in the cache
+        rows = slice(start, start + 32)
+        # Nothing falls below αx, and next to nothing rises beyond the lattice.
+        first = max(int(np.searchsorted(states, moved[start])) - 1, 0)
+        last = min(int(np.searchsorted(states, moved[rows][-1] + reach)) + 1, n - 1)
+        short = lattice.shortfall(states[None, first : last + 1] - moved[rows, None])
         slope = np.subtract(short[:, 1:], short[:, :-1])
-        slope *= width
+        slope *= width[first:last]
+        band = matrix[rows, first : last + 1]
         band[:, 0] = slope[:, 0]
         np.subtract(slope[:, 1:], slope[:, :-1], out=band[:, 1:-1])
         np.subtract(1.0, slope[:, -1], out=band[:, -1])
@@ -165,11 +175,34 @@ def _factors(matrix: Array, delta: float) -> Array:
     diagonal = system.reshape(-1)[:: n + 1]
     diagonal[:] = 0.0
     diagonal[:] = 1.0 - delta - system.sum(axis=1)
-    factors: Array
-    factors, pivots, _ = lapack.dgetrf(system.T, overwrite_a=1)
-    if (pivots != np.arange(n)).any():
-        raise DayflyError("the threshold equations lost their order to rounding; use fewer states")
+    factors = system.T
+    for start in range(0, n, PANEL):
+        stop = min(start + PANEL, n)
+        corner, pivots, _ = lapack.dgetrf(factors[start:stop, start:stop])
+        if (pivots != np.arange(stop - start)).any():
+            raise DayflyError("the threshold equations lost their order to rounding; fewer states?")
+        factors[start:stop, start:stop] = corner
+        # Only so many rows and columns have anything in common with the panel.
+        low = stop + _extent(factors[stop:, start:stop].any(axis=1))
+        wide = stop + _extent(factors[start:stop, stop:].any(axis=0))
+        below, right = factors[stop:low, start:stop], factors[start:stop, stop:wide]
+        upper = lapack.dtrtri(corner)[0] * _ABOVE[: len(corner), : len(corner)]
+        lower = (
+            lapack.dtrtri(corner, lower=1, unitdiag=1)[0] * _ABOVE.T[: len(corner), : len(corner)]
+        )
+        np.fill_diagonal(lower, 1.0)
+        below[...] = below @ upper
+        right[...] = lower @ right
+        width = max(PRODUCT // (PANEL * max(low - stop, 1)), 8)
+        for column in range(stop, wide, width):
+            part = slice(column - stop, column - stop + width)
+            factors[stop:low, stop:wide][:, part] -= below @ right[:, part]
     return factors
+
+
+def _extent(used: Mask) -> int:
+    """How many come before the last that is used, that one included."""
+    return len(used) - int(np.argmax(used[::-1])) if used.any() else 0
 
 
 def scalar_state(fleet: Fleet, epoch: float) -> Mask:

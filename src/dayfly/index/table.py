@@ -8,6 +8,8 @@ the life of the process.
 from __future__ import annotations
 
 import functools
+from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -17,10 +19,12 @@ from dayfly.index.law import AnyLaw, WorthLaw, worth_law
 from dayfly.index.nodes import ENDLESS, FADED, Table
 from dayfly.index.stochastic import scalar_state
 from dayfly.index.whittle import check_epoch, column, whittle_index_at
-from dayfly.model import Array, Fleet
+from dayfly.model import Array, Fleet, Rows
 
 #: Rows handled at once, so that the work stays in the cache.
 BLOCK = 16_384
+#: In a fleet of so few sources each one is solved for itself.
+OWN = 64
 
 
 def stochastic_index(
@@ -62,26 +66,68 @@ def stochastic_index(
     if check_epoch(epoch) is None:
         raise BadInput("the stochastic index needs an epoch; with none, use whittle_index_at")
     x = column(fleet, "state", state, negative=True)
-    drawn = worth_law(law)
-    fading = fleet.decay * epoch
-    scalar = scalar_state(fleet, epoch) & (fleet.arrival * fleet.worth > 0)
-    expired = scalar & ((fleet.lifetime <= epoch) | (fading > FADED))
-    with np.errstate(divide="ignore", over="ignore"):
-        alive = np.where(scalar & (fading > 0), fleet.arrival / fleet.decay, np.inf)
-    noisy = scalar & ~expired & (fading > 0) & ((alive < ENDLESS) | drawn.shared)
-    found = np.empty(len(fleet))
-    found[expired] = np.maximum(x[expired], 0.0) / fleet.cost[expired]
-    plain = np.flatnonzero(~expired & ~noisy)
-    if len(plain):
-        found[plain] = whittle_index_at(fleet.take(plain), x[plain], epoch)
-    rows = np.flatnonzero(noisy)
-    table = table_of(drawn)
-    for start in range(0, len(rows), BLOCK):
-        part = rows[start : start + BLOCK]
-        unit = alive[part] * fleet.worth[part]
-        gamma = table.index(fading[part], alive[part], x[part] / unit)
-        found[part] = gamma * unit / fleet.cost[part]
+    known = _known(fleet, float(epoch), worth_law(law))
+    found = np.maximum(x, 0.0) / fleet.cost  # right where nothing is left of it in the next epoch
+    if len(known.plain_rows):
+        found[known.plain_rows] = whittle_index_at(known.plain, x[known.plain_rows], epoch)
+    for start in range(0, len(known.rows), BLOCK):
+        part = slice(start, start + BLOCK)
+        rows = known.rows[part]
+        y = x[rows] / known.unit[part]
+        if known.node is None:
+            gamma = known.table.index(known.fading[part], known.alive[part], y)
+        else:
+            y = np.maximum(y, 0.0)
+            gamma = np.maximum(y + known.table.at(known.node, y), 0.0)
+        found[rows] = gamma * known.unit[part] / fleet.cost[rows]
     return found
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Known:
+    """All that the index needs of a fleet apart from its states."""
+
+    #: Sources without a scalar state, or without noise.
+    plain_rows: Rows
+    plain: Fleet
+    #: The others, except those whose items are gone after an epoch.
+    rows: Rows
+    fading: Array
+    alive: Array
+    #: u*
+    unit: Array
+    table: Table
+    #: A node of its own for each source, in a fleet of few.
+    node: Rows | None
+
+
+#: Policies ask for the same fleet in every epoch.
+_KNOWN: WeakKeyDictionary[Fleet, dict[tuple[float, WorthLaw], _Known]] = WeakKeyDictionary()
+
+
+def _known(fleet: Fleet, epoch: float, law: WorthLaw) -> _Known:
+    kept = _KNOWN.setdefault(fleet, {})
+    if (epoch, law) not in kept:
+        kept[epoch, law] = _learn(fleet, epoch, law)
+    return kept[epoch, law]
+
+
+def _learn(fleet: Fleet, epoch: float, law: WorthLaw) -> _Known:
+    fading = fleet.decay * epoch
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        alive = fleet.arrival / fleet.decay
+        unit = alive * fleet.worth
+    scalar = scalar_state(fleet, epoch)
+    gone = scalar & ((fleet.lifetime <= epoch) | (fading > FADED))
+    noisy = scalar & ~gone & (unit > 0) & np.isfinite(unit) & ((alive < ENDLESS) | law.shared)
+    plain, rows = np.flatnonzero(~gone & ~noisy), np.flatnonzero(noisy)
+    own = len(rows) <= OWN
+    table = Table(law) if own else table_of(law)
+    return _Known(
+        plain_rows=plain, plain=fleet.take(plain), rows=rows, table=table,
+        fading=fading[rows], alive=alive[rows], unit=unit[rows],
+        node=table.add(fading[rows], alive[rows], least=400) if own else None,
+    )  # fmt: skip
 
 
 @functools.lru_cache(maxsize=8)

@@ -47,7 +47,7 @@ class Harvest:
         gain = self.value(age + epoch) - self.value(age)
         return np.maximum(epoch * self.slope(age) - gain, 0.0)
 
-    def index_limit(self, age: Array, epoch: float | None) -> Array | None:  # noqa: ARG002
+    def index_limit(self, age: Array, epoch: float | None) -> Array | None:
         """A number that the index cannot exceed and that is cheaper to get; None if there is none.
 
         Choosing the best few of millions, most sources are ruled out by it.

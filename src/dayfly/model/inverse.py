@@ -37,6 +37,7 @@ def first_age(curve: Callable[[Array], Array], target: Array, scale: Array) -> A
         low = np.where(long, low / 2.0, low)
         at_low = curve(low)
     age = _close(curve, target, low, high, at_low, at_high)
+    age = _youngest(curve, target, low, age)
     return np.where(target <= 0, 0.0, np.where(reached, age, np.inf))
 
 
@@ -70,6 +71,21 @@ def _close(
         if np.all((least <= 2e-16) | (b - a <= 4e-16 * np.maximum(np.abs(b), 1.0))):
             break
     return np.exp(best)
+
+
+def _youngest(curve: Callable[[Array], Array], target: Array, low: Array, age: Array) -> Array:
+    """Where the curve is flat at its target, the age at which that begins."""
+    flat = (curve(age * (1 - 1e-9)) >= target) & (target > 0)
+    if not flat.any():
+        return age
+    short, long = low, age
+    for _ in range(_STEPS):
+        middle = 0.5 * (short + long)
+        enough = curve(middle) >= target
+        short, long = np.where(enough, short, middle), np.where(enough, middle, long)
+        if np.all(long - short <= 4e-16 * long):
+            break
+    return np.where(flat, long, age)
 
 
 def _miss(value: Array, target: Array) -> Array:

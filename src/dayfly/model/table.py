@@ -211,16 +211,20 @@ class _Table:
         if faults:
             row, place, what = min(faults)
             self._fail(int(at[row]), self.header[place], what)
-        self._check_kinds(done, at)
+        self._check_rows(done, at)
         for name, part in done.items():
             self.parts.setdefault(name, []).append(part)
 
-    def _check_kinds(self, done: dict[str, Any], at: Lines) -> None:
+    def _check_rows(self, done: dict[str, Any], at: Lines) -> None:
         n = len(at)
         columns: dict[str, Array] = {
             name: done.get(name, np.broadcast_to(default or 0.0, (n,)))
             for name, (default, _) in NUMBERS.items()
         }
+        with np.errstate(over="ignore"):
+            huge = np.isinf(columns["arrival"] * columns["worth"])
+        if huge.any():
+            self._fail(int(at[np.argmax(huge)]), "arrival", "times worth is too large for a number")
         wrong = first_misfit(done.get("kind", np.zeros(n, np.uint8)), columns)
         if wrong is not None:
             row, column, rule = wrong
@@ -239,10 +243,7 @@ class _Table:
             columns["kind"] = [KINDS[code] for code in columns["kind"].tolist()]
         if "id" in columns and len(set(columns["id"])) < len(columns["id"]):
             self._duplicate(columns["id"])
-        try:
-            return Fleet(**columns)
-        except BadInput as error:
-            raise BadInput(f"{self.name}: {error}") from None
+        return Fleet(**columns)
 
     def _duplicate(self, ids: Sequence[str]) -> NoReturn:
         at, seen = np.concatenate(self.at), dict[str, int]()

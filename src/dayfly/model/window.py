@@ -9,6 +9,7 @@ An item of age s is still worth e^(−μs) and still visible if fewer than K cam
 P is the regularised lower incomplete gamma function. All terms are positive.
 """
 
+import functools
 from typing import Self
 
 import numpy as np
@@ -56,19 +57,20 @@ class Windowed(Ephemeral):
     def bend(self, age: Array, epoch: float) -> Array:
         """T f′(τ) − (f(τ+T) − f(τ)) = ∫₀ᵀ (T − r)(−f″(τ + r)) dr, by Gauss–Legendre."""
         grows, slope = self._grows(age, epoch), self.slope(age)
-        gain = self.value(age + grows) - self.value(age)
-        found = np.maximum(grows * slope - gain, 0.0)
+        value, index = self._sums(age if self.lifetime is None else np.minimum(age, self.lifetime))
+        later = self.value(age + grows)
+        found = np.maximum(grows * slope - (later - value), 0.0)
         # The difference has lost digits where its rounding shows in the index γ + k·bend.
         k = np.where(np.isfinite(age), age / epoch, 0.0)
         lost = (epoch - grows) * slope
-        rounding = k * np.finfo(float).eps * (self.value(age + grows) + grows * slope)
-        lossy = rounding > 1e-14 * (self.index(age) + k * (found + lost))
+        rounding = k * np.finfo(float).eps * (later + grows * slope)
+        lossy = rounding > 1e-14 * (index + k * (found + lost))
         rows = np.flatnonzero(lossy & np.isfinite(age))
         if len(rows):
             found[rows] = self[rows]._bend_by_quadrature(age[rows], grows[rows])
         return found + lost
 
-    def index_limit(self, age: Array, epoch: float | None) -> Array | None:  # noqa: ARG002
+    def index_limit(self, age: Array, epoch: float | None) -> Array | None:
         return None  # being pushed out bends the curve beyond what fading does
 
     def age_at(self, price: Array) -> Array:
@@ -123,7 +125,7 @@ class Windowed(Ephemeral):
         # The integrand changes on the scale √K/Λ; a panel may span a few of those.
         wanted = s * epoch / np.maximum(4.0 * np.sqrt(np.minimum(self.window, 1e6)), 8.0)
         panels = int(np.clip(np.ceil(wanted.max()), 1, _PANELS))
-        nodes, weights = np.polynomial.legendre.leggauss(_NODES)
+        nodes, weights = _gauss()
         total = np.zeros(len(age))
         width = epoch / panels
         for panel in range(panels):
@@ -137,3 +139,10 @@ class Windowed(Ephemeral):
                     fall = fall * np.exp(-self.decay * t)
                 total += 0.5 * width * weight * (epoch - r) * np.where(self.arrival > 0, fall, 0.0)
         return self.income * total
+
+
+@functools.cache
+def _gauss() -> tuple[Array, Array]:
+    """Nodes and weights of the quadrature on [−1, 1]."""
+    nodes, weights = np.polynomial.legendre.leggauss(_NODES)
+    return nodes, weights

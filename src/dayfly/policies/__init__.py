@@ -7,6 +7,7 @@ from dayfly.errors import UnknownName
 from dayfly.policies.base import Policy, View
 from dayfly.policies.baselines import Greedy, Myopic, Random, RoundRobin
 from dayfly.policies.shortlist import best
+from dayfly.policies.checks import check_policy
 from dayfly.policies.exact import Exact, exact_optimum
 from dayfly.policies.polite import Polite
 from dayfly.policies.select import fill_budget, top
@@ -60,6 +61,7 @@ __all__ = [
     "View",
     "Whittle",
     "best",
+    "check_policy",
     "exact_optimum",
     "fill_budget",
     "make",

@@ -12,7 +12,7 @@ from dayfly.index.response import Response
 from dayfly.model import Array, Fleet, Rows
 from dayfly.policies.base import View
 from dayfly.policies.select import fill_budget
-from dayfly.policies.whittle import EARLY
+from dayfly.policies.whittle import patience
 
 
 @functools.lru_cache(maxsize=8)
@@ -35,7 +35,7 @@ class Static:
             overdue = np.where(rate > 0, view.age * rate, 0.0)
         # Who is never to be crawled is not crawled, even if budget is left.
         wanted = rate > 0 if view.allowed is None else (rate > 0) & view.allowed
-        least = EARLY if view.epoch is None else -np.inf
+        least = patience(view) if view.epoch is None else -np.inf
         return fill_budget(overdue, view.fleet.cost, budget, wanted, least)
 
 
@@ -53,7 +53,7 @@ class Lagrangian:
         advantage = self._advantage(view) / view.fleet.cost
         least = -np.inf
         if view.epoch is None:
-            least = (EARLY - 1.0) * _solved(view.fleet, view.pace, None).price
+            least = (patience(view) - 1.0) * _solved(view.fleet, view.pace, None).price
         return fill_budget(advantage, view.fleet.cost, budget, view.allowed, least)
 
     def _advantage(self, view: View) -> Array:

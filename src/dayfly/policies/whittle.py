@@ -27,9 +27,14 @@ def index_of(view: View) -> Array:
     return np.where(seen, by_state, by_age)
 
 
-#: In continuous time a source is crawled a little before its index reaches the price. At the very
-#: price, demand equals the budget on average, and whatever is late once stays late.
-EARLY = 0.95
+def patience(view: View) -> float:
+    """Continuous time: the share of the price at which a source is crawled.
+
+    A little above the price while the purse is empty, so that it can fill for who is dear; below it
+    as it fills, so that nothing is lost when it is full. In between it finds the level at which
+    just the budget is spent. The numbers are flat around their best (docs/model.md).
+    """
+    return 1.02 - 0.2 * view.full
 
 
 @functools.lru_cache(maxsize=8)
@@ -52,7 +57,7 @@ class Whittle:
         if view.epoch is None:
             # Without it, whoever is cheap would be crawled the moment its cost has accrued, and
             # nothing would ever be saved up for the dear.
-            least = EARLY * fair_price(view.fleet, view.pace, None)
+            least = patience(view) * fair_price(view.fleet, view.pace, None)
         return fill_budget(index_of(view), view.fleet.cost, budget, view.allowed, least)
 
 

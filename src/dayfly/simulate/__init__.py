@@ -2,9 +2,13 @@
 
 import sys
 import types
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dayfly.simulate.run import Run, Step, play, simulate
+
+if TYPE_CHECKING:
+    from dayfly.simulate.crawl import crawl_world
+    from dayfly.simulate.world import World
 
 
 class _Room(types.ModuleType):
@@ -20,4 +24,18 @@ class _Room(types.ModuleType):
 
 sys.modules[__name__].__class__ = _Room
 
-__all__ = ["Run", "Step", "play", "simulate"]
+
+def __getattr__(name: str) -> Any:
+    # The twin of the live loop brings the loop's own imports along; only who asks pays for them.
+    if name == "World":
+        from dayfly.simulate.world import World
+
+        return World
+    if name == "crawl_world":
+        from dayfly.simulate.crawl import crawl_world
+
+        return crawl_world
+    raise AttributeError(f"module 'dayfly.simulate' has no attribute {name!r}")
+
+
+__all__ = ["Run", "Step", "World", "crawl_world", "play", "simulate"]

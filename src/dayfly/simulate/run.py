@@ -253,7 +253,7 @@ def _flowing(
             if purse > 0:
                 view = View(
                     fleet=belief, now=now, age=age, epoch=None, pace=pace,
-                    state=_state(world, seen),
+                    full=purse / most if most > 0 else 1.0, state=_state(world, seen),
                 )  # fmt: skip
                 rows = policy.choose(view, purse + dearest, rng)
                 before = np.cumsum(cost[rows]) - cost[rows]

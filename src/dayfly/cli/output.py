@@ -1,0 +1,117 @@
+"""Tables for people and JSON for programs.
+
+The vocabulary of the JSON is docs/reference/json.md: one key per quantity, units in the key.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal
+
+import click
+
+#: Columns are set apart by this much, and names are not cut below this length.
+_GAP, _SHORTEST = 3, 8
+
+
+def print_json(document: Mapping[str, Any]) -> None:
+    """One object; what is infinite or unknown is null. Lists have one row per line.
+
+    >>> print_json({"price": 2.0, "sources": [{"id": "a", "interval_s": float("inf")}]})
+    {
+    "price": 2.0,
+    "sources": [
+    {"id":"a","interval_s":null}
+    ]
+    }
+    """
+    import msgspec
+
+    def encoded(part: Any) -> str:
+        return msgspec.json.encode(part).decode()
+
+    out = sys.stdout
+    out.write("{\n")
+    for number, (key, part) in enumerate(document.items()):
+        out.write((",\n" if number else "") + f"{encoded(key)}: ")
+        if isinstance(part, list) and part:
+            out.write("[\n")
+            out.writelines((",\n" if i else "") + encoded(row) for i, row in enumerate(part))
+            out.write("\n]")
+        else:
+            out.write(encoded(part))
+    out.write("\n}\n")
+
+
+def print_table(
+    columns: Sequence[str], rows: Iterable[Sequence[str]], *, texts: int = 1, last: bool = False
+) -> None:
+    """A table whose first `texts` columns are words and whose others are numbers.
+
+    `last` sets the last row apart from the others.
+    """
+    from rich import box
+    from rich.cells import cell_len
+    from rich.console import Console
+    from rich.table import Table
+
+    kept = [[_printable(cell) for cell in row] for row in rows]
+    widths = [max(map(cell_len, column)) for column in zip(columns, *kept, strict=True)]
+    if sys.stdout.isatty():
+        # Names give way where the terminal is narrow; a number is never cut.
+        room = Console().width - sum(widths[texts:]) - _GAP * (len(columns) - 1)
+        widths[:texts] = [min(width, max(room // texts, _SHORTEST)) for width in widths[:texts]]
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold")
+    for place, name in enumerate(columns):
+        justify: Literal["left", "right"] = "left" if place < texts else "right"
+        table.add_column(name, justify=justify, no_wrap=True, max_width=widths[place])
+    for place, row in enumerate(kept):
+        table.add_row(*row, end_section=last and place == len(kept) - 2)
+    screen = Console(width=sum(widths) + _GAP * len(widths), markup=False, emoji=False)
+    with screen.capture() as drawn:
+        screen.print(table)
+    for line in drawn.get().splitlines():
+        click.echo(line.rstrip())
+
+
+def print_facts(facts: Sequence[tuple[str, str]]) -> None:
+    """Names and what they are, one per line."""
+    width = max(len(name) for name, _ in facts)
+    for name, what in facts:
+        print_line(f"{name:<{width}}   {what}")
+
+
+def print_line(text: str = "") -> None:
+    """A sentence below a table."""
+    click.echo(_printable(text))
+
+
+def show_number(x: float) -> str:
+    """A number for people, with three or four digits that matter.
+
+    >>> [show_number(x) for x in (1234567.8, 123.456, 12.345, 0.012345, 1.2e-7, 0.0, 1e12)]
+    ['1,234,568', '123.5', '12.35', '0.0123', '1.2e-07', '0', '1e+12']
+    """
+    size = abs(x)
+    if 1000 <= size < 1e9:
+        return f"{x:,.0f}"
+    if 10 <= size < 1000:
+        return f"{x:.4g}"
+    return f"{x:.3g}"
+
+
+def show_share(share: float, *, sign: bool = False) -> str:
+    """A share in percent.
+
+    >>> show_share(0.8234), show_share(-0.1, sign=True), show_share(float("nan"))
+    ('82.3 %', '-10.0 %', '–')
+    """
+    if share != share:
+        return "–"
+    return f"{share:+.1%}".replace("%", " %") if sign else f"{share:.1%}".replace("%", " %")
+
+
+def _printable(text: str) -> str:
+    """Names come from files: what could steer a terminal is shown as a dot."""
+    return text if text.isprintable() else "".join(c if c.isprintable() else "·" for c in text)

@@ -1,0 +1,146 @@
+"""Everything that `dayfly reproduce` measures, as jobs that may run side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from dataclasses import dataclass, field
+from multiprocessing import get_context
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from dayfly.lab import beyond, drawing, figures
+from dayfly.lab.drawing import Drawn
+from dayfly.lab.papers import LAWS, LONG, measure_law, paper_rows
+from dayfly.lab.rows import Row
+from dayfly.model import Array
+
+#: Called with how many jobs are done, of how many.
+Progress: TypeAlias = Callable[[int, int], None]
+#: A name, a function that another process can import, and its arguments.
+Job: TypeAlias = tuple[tuple[Any, ...], Callable[..., Any], tuple[Any, ...]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Effort:
+    """How much is run."""
+
+    seeds: int = 40
+    epochs: int = LONG
+    #: Fleet sizes and how many fleets of each, for the gap.
+    sizes: dict[int, int] = field(default_factory=lambda: dict(beyond.SIZES))
+    budgets: tuple[float, ...] = beyond.BUDGETS
+    quick: bool = False
+
+
+FULL = Effort()
+#: For a first look and for tests: the same rows with wider intervals.
+QUICK = Effort(seeds=8, epochs=2000, sizes={10: 3, 100: 2, 1000: 1}, budgets=(0.05, 0.2, 0.5, 1.0), quick=True)  # fmt: skip
+
+#: Seeds that advance together in one job.
+_TOGETHER = 20
+
+
+@dataclass(frozen=True, kw_only=True)
+class Study:
+    """What was measured and drawn."""
+
+    rows: list[Row]
+    #: Empty where figures were not asked for or cannot be drawn.
+    papers: list[Drawn]
+    beyond: list[Drawn]
+    effort: Effort
+
+    @property
+    def disagreeing(self) -> list[Row]:
+        """The rows that do not come out right."""
+        return [row for row in self.rows if not row.agrees]
+
+
+def reproduce(
+    effort: Effort = FULL,
+    *,
+    with_figures: bool = True,
+    workers: int = 1,
+    progress: Progress = lambda done, total: None,  # noqa: ARG005
+) -> Study:
+    """Measure every row, and draw every figure if that is asked for and matplotlib is there.
+
+    Parameters
+    ----------
+    effort
+        How many seeds and epochs, and how far the figures beyond the papers go.
+    workers
+        Processes to use; with 1 nothing is started. A script that asks for more needs the usual
+        `if __name__ == "__main__":`.
+
+    Examples
+    --------
+    >>> from dayfly.lab.study import Effort
+    >>> study = reproduce(Effort(seeds=2, epochs=200), with_figures=False)
+    >>> study.rows[1].id, round(study.rows[1].ours, 4), study.rows[1].agrees
+    ('tcns.det.m1.whittle', 260.3006, True)
+    """
+    draw = with_figures and drawing.available()
+    found: dict[tuple[Any, ...], Any] = {}
+    jobs = _jobs(effort, with_beyond=draw)
+    progress(0, len(jobs))
+    for name, result in _run(jobs, workers):
+        found[name] = result
+        progress(len(found), len(jobs))
+    samples = {case: _joined(found, case) for case in LAWS}
+    rows = paper_rows(samples, effort.epochs)
+    if not draw:
+        return Study(rows=rows, papers=[], beyond=[], effort=effort)
+    gap = {n: found["gap", n] for n in effort.sizes}
+    budget = {share: found["budget", share] for share in effort.budgets}
+    return Study(
+        rows=rows,
+        papers=figures.paper_figures(rows),
+        beyond=[beyond.gap_figure(gap), beyond.budget_figure(budget)],
+        effort=effort,
+    )
+
+
+def _jobs(effort: Effort, *, with_beyond: bool) -> list[Job]:
+    """The long ones first, so that all workers finish together."""
+    groups = [
+        tuple(range(start, min(start + _TOGETHER, effort.seeds)))
+        for start in range(0, effort.seeds, _TOGETHER)
+    ]
+    jobs: list[Job] = [
+        ((case, number), measure_law, (case, seeds, effort.epochs))
+        for case in LAWS
+        for number, seeds in enumerate(groups)
+    ]
+    if with_beyond:
+        jobs += [(("gap", n), beyond.gaps, (n, effort.sizes[n])) for n in sorted(effort.sizes)[::-1]]
+        jobs += [(("budget", share), beyond.budget_point, (share,)) for share in effort.budgets]
+    return jobs
+
+
+def _run(jobs: Sequence[Job], workers: int) -> Iterator[tuple[tuple[Any, ...], Any]]:
+    if workers <= 1:
+        for name, function, arguments in jobs:
+            yield name, function(*arguments)
+        return
+    # Fresh processes: a fork would copy whatever threads the caller has.
+    pool = ProcessPoolExecutor(min(workers, len(jobs)), mp_context=get_context("spawn"))
+    try:
+        names: dict[Future[Any], tuple[Any, ...]] = {
+            pool.submit(function, *arguments): name for name, function, arguments in jobs
+        }
+        left = set(names)
+        while left:
+            done, left = wait(left, return_when=FIRST_COMPLETED)
+            for future in done:
+                yield names[future], future.result()
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _joined(found: dict[tuple[Any, ...], Any], case: str) -> dict[str, Array]:
+    """The groups of seeds of one case, in order."""
+    groups = [found[name] for name in sorted(name for name in found if name[0] == case)]
+    return {policy: np.concatenate([group[policy] for group in groups]) for policy in groups[0]}
