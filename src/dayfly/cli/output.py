@@ -57,6 +57,10 @@ def print_table(
     from rich.table import Table
 
     kept = [[_printable(cell) for cell in row] for row in rows]
+    for place in reversed(range(1, texts)):
+        if not any(row[place] for row in kept):  # a fleet without hosts needs no such column
+            columns, texts = [*columns[:place], *columns[place + 1 :]], texts - 1
+            kept = [[*row[:place], *row[place + 1 :]] for row in kept]
     widths = [max(map(cell_len, column)) for column in zip(columns, *kept, strict=True)]
     if sys.stdout.isatty():
         # Names give way where the terminal is narrow; a number is never cut.

@@ -14,7 +14,7 @@ import numpy as np
 
 from dayfly.errors import BadInput
 from dayfly.index.law import AnyLaw, EpochLaw, WorthLaw, worth_law
-from dayfly.index.nodes import COARSE, FADED, MANY, Table
+from dayfly.index.nodes import FADED, MANY, Table
 from dayfly.index.response import Response
 from dayfly.index.stochastic import Thresholds, scalar_state, thresholds
 from dayfly.index.whittle import check_epoch
@@ -165,7 +165,7 @@ def _tabled(fleet: Fleet, epoch: float, law: WorthLaw) -> Profit:
         for start in range(0, len(rows), SAMPLE):
             part = rows[start : start + SAMPLE]
             fee = price * fleet.cost[part] / unit[part]
-            net = table.blend(COARSE, fading[part], alive[part], fee)
+            net = table.blend(table.mesh, fading[part], alive[part], fee)
             total += float(np.maximum(net, 0.0) @ unit[part])
         return total
 

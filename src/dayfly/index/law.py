@@ -225,8 +225,9 @@ def draw(
         np.exp(value, out=value)
         if per_item:
             value *= drawn.draw(rng, stop - done)
-        row = np.repeat(np.arange(len(share)), share)
-        total[rows] += np.bincount(row, weights=value, minlength=len(share))
+        some = np.flatnonzero(share)
+        ahead = np.cumsum(share)[some] - share[some]
+        total[first + some] += np.add.reduceat(value, ahead)
         done = stop
     if drawn.shared:
         total *= drawn.draw(rng, len(total))
@@ -239,7 +240,7 @@ def _faded(x: float) -> float:
     return float(-np.expm1(-x) / x) if x > 0 else 1.0
 
 
-@functools.cache
+@functools.lru_cache(maxsize=32)
 def _points(sampler: Sampler) -> tuple[float, ...]:
     """A sampler's law as 512 points of equal weight and mean 1: means of groups of sorted draws.
 

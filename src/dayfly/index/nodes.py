@@ -26,7 +26,7 @@ FEW, MANY, ENDLESS = 0.005, 2e5, 1e8
 #: Below so much fading per epoch the index hardly depends on it.
 SLOW = 0.03
 #: Bends in units of one item matter below so many items per epoch and items alive.
-BENDS = (4.0, 25.0)
+BENDS = (5.0, 25.0)
 
 #: Node numbers along one direction.
 Places = npt.NDArray[np.integer[Any]]
@@ -63,7 +63,9 @@ class Mesh:
         return rows, int(np.log(MANY) / self.alive_step) + 4 - self.first
 
 
-FINE, COARSE = Mesh(0.1, 0.2), Mesh(0.2, 0.35)
+#: As fine as an error of 1e-3 u* asks for: among few items, among many, and where every item's
+#: worth scatters over all values, so that nothing bends.
+FINE, COARSE, SMOOTH = Mesh(0.1, 0.2), Mesh(0.25, 0.35), Mesh(0.25, 0.45)
 
 
 @dataclass(eq=False)
@@ -79,6 +81,11 @@ class Table:
     #: unit of q, highest state.
     place: Array = field(default_factory=lambda: np.empty((6, 0)))
 
+    @property
+    def mesh(self) -> Mesh:
+        """The mesh for sources whose index does not bend at single items."""
+        return SMOOTH if self.law.shape == "exponential" else COARSE
+
     def kept(self, solved: Thresholds) -> Array:
         """What a node keeps of its solution, one number per state."""
         return solved.index - solved.state
@@ -89,11 +96,11 @@ class Table:
         found = np.empty(len(x))
         bent = (fading * alive < BENDS[0]) & (alive < BENDS[1]) & (self.law.shape != "exponential")
         layer = (alive > MANY) & (not self.law.shared)
-        for mesh, rows in ((FINE, bent), (COARSE, ~bent & ~layer)):
+        for mesh, rows in ((FINE, bent), (self.mesh, ~bent & ~layer)):
             if rows.any():
                 found[rows] = x[rows] + self.blend(mesh, fading[rows], alive[rows], x[rows])
         if layer.any():
-            found[layer] = self._layer(COARSE, fading[layer], alive[layer], x[layer])
+            found[layer] = self._layer(self.mesh, fading[layer], alive[layer], x[layer])
         return np.where(state > 0, np.maximum(found, 0.0), 0.0)
 
     def blend(self, mesh: Mesh, fading: Array, alive: Array, state: Array) -> Array:

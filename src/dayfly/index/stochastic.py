@@ -28,9 +28,10 @@ from dayfly.model import KINDS, Array, Fleet, Mask
 #: A discount so close to 1 that no digit of an index feels it; it keeps the matrix regular at
 #: thresholds that are crossed once in the age of the universe.
 PATIENT = 1.0 - 1e-12
-#: Columns factored in one go, and the largest product: from there on the linear algebra library
-#: would start threads, which on a busy machine wait a hundred times longer than they work.
-PANEL, PRODUCT = 32, 1 << 18
+#: Largest matrix factored in one go, columns factored at once in larger ones, largest product: from
+#: there on the linear algebra library would start threads, which on a busy machine wait a hundred
+#: times longer than they work.
+WHOLE, PANEL, PRODUCT = 128, 32, 1 << 18
 _ABOVE = np.triu(np.ones((PANEL, PANEL)))
 
 
@@ -176,15 +177,18 @@ def _factors(matrix: Array, delta: float) -> Array:
     diagonal[:] = 0.0
     diagonal[:] = 1.0 - delta - system.sum(axis=1)
     factors = system.T
-    for start in range(0, n, PANEL):
-        stop = min(start + PANEL, n)
+    panel = n if n <= WHOLE else PANEL
+    for start in range(0, n, panel):
+        stop = min(start + panel, n)
         corner, pivots, _ = lapack.dgetrf(factors[start:stop, start:stop])
         if (pivots != np.arange(stop - start)).any():
             raise DayflyError("the threshold equations lost their order to rounding; fewer states?")
         factors[start:stop, start:stop] = corner
+        if stop == n:
+            break
         # Only so many rows and columns have anything in common with the panel.
-        low = stop + _extent(factors[stop:, start:stop].any(axis=1))
-        wide = stop + _extent(factors[start:stop, stop:].any(axis=0))
+        low = stop + _extent(factors[stop:, start:stop])
+        wide = stop + _extent(factors[start:stop, stop:].T)
         below, right = factors[stop:low, start:stop], factors[start:stop, stop:wide]
         upper = lapack.dtrtri(corner)[0] * _ABOVE[: len(corner), : len(corner)]
         lower = (
@@ -200,9 +204,10 @@ def _factors(matrix: Array, delta: float) -> Array:
     return factors
 
 
-def _extent(used: Mask) -> int:
-    """How many come before the last that is used, that one included."""
-    return len(used) - int(np.argmax(used[::-1])) if used.any() else 0
+def _extent(block: Array) -> int:
+    """How many rows there are up to the last that is not empty."""
+    used = np.flatnonzero(block.any(axis=1))
+    return int(used[-1]) + 1 if len(used) else 0
 
 
 def scalar_state(fleet: Fleet, epoch: float) -> Mask:

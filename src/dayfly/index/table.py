@@ -50,8 +50,10 @@ def stochastic_index(
 
     Returns
     -------
-    array of shape (n_sources,), within 1e-3 u*/C of a direct solution. Where the waiting value
-    alone does not tell the future (see `scalar_state`), `whittle_index_at` answers instead.
+    array of shape (n_sources,), within 1e-3 u*/C of a direct solution for 1 to 1000 items per epoch
+    and retention (e^(−decay·epoch)) from .3 to .95, within 4e-3 u*/C elsewhere; a fleet of few is
+    solved directly. Where the waiting value alone does not tell the future (see `scalar_state`),
+    `whittle_index_at` answers instead.
 
     Examples
     --------
@@ -108,6 +110,8 @@ _KNOWN: WeakKeyDictionary[Fleet, dict[tuple[float, WorthLaw], _Known]] = WeakKey
 def _known(fleet: Fleet, epoch: float, law: WorthLaw) -> _Known:
     kept = _KNOWN.setdefault(fleet, {})
     if (epoch, law) not in kept:
+        if len(kept) >= 8:
+            kept.clear()
         kept[epoch, law] = _learn(fleet, epoch, law)
     return kept[epoch, law]
 

@@ -41,7 +41,7 @@ def whittle_index(
     >>> whittle_index(fleet, 1.0, epoch=1.0).round(2)
     array([90.51, 43.6 , 18.1 ,  3.42])
     >>> whittle_index(fleet, 2.0, epoch=1.0).round(2)
-    array([180.39, 105.06,  36.08,   8.81])
+    array([180.4 , 105.06,  36.08,   8.96])
     """
     ages = column(fleet, "age", age)
     epoch = check_epoch(epoch)

@@ -1,1 +1,19 @@
-"""The papers reproduced, and leagues of policies."""
+"""The papers reproduced: their formulas as printed, their numbers and figures, and a report."""
+
+from dayfly.lab.report import write_report
+from dayfly.lab.rows import Row, to_csv, to_json
+from dayfly.lab.study import FULL, QUICK, Effort, Study, reproduce
+from dayfly.lab.table1 import TABLE_ONE
+
+__all__ = [
+    "FULL",
+    "QUICK",
+    "TABLE_ONE",
+    "Effort",
+    "Row",
+    "Study",
+    "reproduce",
+    "to_csv",
+    "to_json",
+    "write_report",
+]

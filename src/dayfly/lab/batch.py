@@ -117,8 +117,10 @@ def best(score: Array, m: int) -> Mask:
     >>> best(np.array([[1., 3., 3., 2.]]), 1)
     array([[False,  True, False, False]])
     """
-    # The negative keeps the order of ties, which reversing an ascending sort would turn round.
-    order = np.argmax(score, axis=1)[:, None] if m == 1 else _first(-score, m)
+    if m == 1:
+        order = np.argmax(score, axis=1)[:, None]
+    else:  # of the negative: turning an ascending order round would turn ties round as well
+        order = np.argsort(-score, axis=1, kind="stable")[:, :m]
     chosen = np.zeros(score.shape, dtype=np.bool_)
     np.put_along_axis(chosen, order, True, axis=1)
     return chosen
@@ -172,7 +174,3 @@ def paper_scores(fleet: Fleet, law: AnyLaw, epoch: float = 1.0) -> dict[str, Sco
         **{name: by_form(form, epoch) for name, form in FORMS.items()},
         "whittle_stochastic": by_stochastic_index(fleet, law, epoch),
     }
-
-
-def _first(cost: Array, m: int) -> Array:
-    return np.argsort(cost, axis=1, kind="stable")[:, :m]

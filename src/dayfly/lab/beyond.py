@@ -117,16 +117,27 @@ def gap_figure(points: Mapping[int, Mapping[str, float]]) -> Drawn:
         axes.minorticks_off()
         axes.legend(ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1.0))
 
-    last = points[sizes[-1]]
+    least, most = (
+        {name: percent(gap) for name, gap in points[n].items()} for n in (sizes[0], sizes[-1])
+    )
     return drawn(
         "figure-gap",
         "Optimality gap against the size of the fleet",
         f"Random unequal fleets with {SHARE:g} crawls per source and epoch, deterministic arrivals,"
-        " what waits at start and end accounted for. From some hundred sources on the Whittle "
-        f"policy loses less than 0.01 % of the bound ({last['whittle']:.4%} at N = "
-        f"{sizes[-1]:,}), fixed periods {last['static']:.2%}, greedy {last['greedy']:.1%}.",
+        " what waits at start and end accounted for. The Whittle policy's decisions lose "
+        f"{least['whittle']} of the bound with {sizes[0]:,} sources and {most['whittle']} with "
+        f"{sizes[-1]:,}; there fixed periods lose {most['static']} and greedy {most['greedy']}.",
         draw,
     )
+
+
+def percent(share: float) -> str:
+    """A small share with two digits.
+
+    >>> percent(6.2e-5), percent(.0487)
+    ('0.0062 %', '4.9 %')
+    """
+    return f"{100 * share:.2g} %"
 
 
 def budget_figure(points: Mapping[float, Mapping[str, float]]) -> Drawn:

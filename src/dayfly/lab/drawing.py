@@ -26,7 +26,7 @@ STYLES: tuple[dict[str, Any], ...] = (
 #: Stand-ins in the SVG: the first becomes the page's text colour, the second a faint line.
 INK, FAINT = "#010203", "#c8c9ca"
 
-_RC: dict[str, Any] = {
+_RC: dict[Any, Any] = {
     "font.size": 9.0,
     "axes.spines.top": False,
     "axes.spines.right": False,
@@ -95,6 +95,7 @@ def _inline(svg: str, name: str, title: str) -> str:
     body = re.sub(r'\b(id=")', rf"\1{name}-", body)
     body = re.sub(r"(url\(#|href=\"#)", rf"\1{name}-", body)
     body = re.sub(r"<metadata>.*?</metadata>", "", body, flags=re.DOTALL)
+    body = re.sub(r"font-family: [^;\"]*;? ?", "", body)
     body = re.sub(r"font: ([\d.]+)px [^;\"]*", r"font-size: \1px", body)
     body = body.replace(INK, "currentColor").replace(FAINT, "var(--faint)")
     return re.sub(r"<svg ", f'<svg role="img" aria-label="{title}" ', body, count=1).rstrip()

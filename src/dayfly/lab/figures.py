@@ -10,7 +10,7 @@ import numpy as np
 from dayfly.index import stochastic_index, whittle_index, whittle_index_at
 from dayfly.lab.batch import Lane, Score, arrivals, by_form
 from dayfly.lab.drawing import INK, STYLES, Drawn, drawn
-from dayfly.lab.forms import literal_index, slides_index
+from dayfly.lab.forms import Form, literal_index, slides_index
 from dayfly.lab.rows import Row
 from dayfly.lab.table1 import EPOCH, TABLE_ONE, ceiling, first_state
 from dayfly.model import Array, Fleet, Mask
@@ -35,16 +35,29 @@ CASES = {
     "epoch_exponential": "exponential worth, one draw per epoch",
     "item_exponential": "exponential worth, one draw per item",
 }
+#: Runs shown, by budget and form of the index: name, and where the papers show them.
+EVOLUTIONS: dict[tuple[int, Form | None], tuple[str, str]] = {
+    (1, None): ("figure-2", "Figure 2 of [J, C, S]."),
+    (2, None): ("figure-3", "Figure 3 of [J, C, S]."),
+    (2, slides_index): (
+        "figure-4",
+        "Figure 4 of [J, C, S], where “source 1 is crawled from time to time”: so it is with the "
+        "form of the slides.",
+    ),
+    (2, whittle_index_at): (
+        "figure-4-right",
+        "Figure 4 with Theorem 1, on the same arrivals: source 1 is crawled in every epoch, as in "
+        "the deterministic model.",
+    ),
+    (1, whittle_index_at): ("figure-4-m1", "Not in the papers: Theorem 1 with one crawl an epoch."),
+}
 
 
 def paper_figures(rows: Sequence[Row]) -> list[Drawn]:
     """All figures about the papers, in the order of the report."""
     return [
         content_value(),
-        evolution(1, random=False),
-        evolution(2, random=False),
-        evolution(2, random=True),
-        evolution(1, random=True),
+        *(evolution(budget, form) for budget, form in EVOLUTIONS),
         index_forms(),
         comparison(rows),
     ]
@@ -71,10 +84,14 @@ def content_value() -> Drawn:
     )
 
 
-def evolution(budget: int, *, random: bool) -> Drawn:
-    """[J, Figures 2, 3, 4]: what waits at every source, and who is crawled."""
-    state, crawled = trace(TABLE_ONE, budget, random=random)
-    number = {(1, False): "2", (2, False): "3", (2, True): "4"}.get((budget, random))
+def evolution(budget: int, form: Form | None = None) -> Drawn:
+    """[J, Figures 2, 3, 4]: what waits at every source, and who is crawled.
+
+    Without a form the world is deterministic; with one, arrivals are Poisson and the form decides
+    by the state that is seen.
+    """
+    state, crawled = trace(TABLE_ONE, budget, form)
+    name, where = EVOLUTIONS[budget, form]
 
     def draw(axes: Axes) -> None:
         epoch = np.arange(len(state))
@@ -88,22 +105,19 @@ def evolution(budget: int, *, random: bool) -> Drawn:
                  ylim=(0, None))  # fmt: skip
         axes.legend(ncols=4, loc="lower center", bbox_to_anchor=(0.5, 1.0))
 
-    world = "Poisson arrivals" if random else "deterministic"
-    where = f"Figure {number} of [J, C, S]" if number else "Not in the papers"
+    count = [f"source {i + 1} {n} times" for i, n in enumerate(crawled.sum(axis=0)) if n]
     return drawn(
-        f"figure-{number}" if number else "figure-4-m1",
-        f"State evolution, M = {budget}, {world}",
-        f"{where}: marks are crawls, {budget} per epoch, by the Whittle index "
-        + ("of the observed state. " if random else "by age. ")
-        + _what_happens(crawled),
+        name,
+        f"State evolution, M = {budget}, {'deterministic' if form is None else 'Poisson arrivals'}",
+        f"{where} Marks are crawls; in {len(crawled)} epochs: {', '.join(count)}.",
         draw,
     )
 
 
-def trace(fleet: Fleet, budget: int, *, random: bool) -> tuple[Array, Mask]:
+def trace(fleet: Fleet, budget: int, form: Form | None = None) -> tuple[Array, Mask]:
     """States at every decision and who was crawled, both of shape (epochs, sources)."""
-    if random:
-        score: Score = by_form(whittle_index_at, EPOCH)
+    if form is not None:
+        score: Score = by_form(form, EPOCH)
         fresh = next(arrivals(fleet, "constant", seeds=[SEED], epochs=SHOWN, epoch=EPOCH))
     else:
         score = lambda fleet, state, age: whittle_index(fleet, age, EPOCH)  # noqa: ARG005, E731
@@ -185,14 +199,6 @@ def comparison(rows: Sequence[Row]) -> Drawn:
     )
 
 
-def _what_happens(crawled: Mask) -> str:
-    """How often each source is crawled in what is shown."""
-    count = [f"source {i + 1} {n} times" for i, n in enumerate(crawled.sum(axis=0)) if n]
-    return f"In {len(crawled)} epochs: {', '.join(count)}."
-
-
 def _line(style: dict[str, Any]) -> dict[str, Any]:
     """A style without its marks."""
     return {key: style[key] for key in ("color", "linestyle")}
-
-

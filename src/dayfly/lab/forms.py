@@ -68,7 +68,7 @@ class PrintedDescent:
         self.price, self.step = price, step
         self.calls = 0
 
-    def choose(self, view: View, budget: float, rng: np.random.Generator) -> Rows:  # noqa: ARG002
+    def choose(self, view: View, budget: float, rng: np.random.Generator) -> Rows:
         """The rows whose index reaches the present price [J 16]; then moves the price."""
         index = whittle_index(view.fleet, view.age, view.epoch)
         rows = fill_budget(index, view.fleet.cost, budget, view.allowed, least=self.price)

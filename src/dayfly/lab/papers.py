@@ -68,7 +68,8 @@ def _deterministic() -> list[Row]:
         _exact("tcns.det.m1.relaxed_violations", relaxed.violations / SHORT, None),
         _exact(
             "tcns.det.m1.relaxed_run", run.mean, possible,
-            price=f"{price:g}", step=f"{step:g}", spent=f"{run.spent:g}", possible=f"{possible:.2f}",
+            price=f"{price:g}", step=f"{step:g}", spent=f"{run.spent:g}",
+            possible=f"{possible:.2f}",
         ),
         _exact("tcns.det.m1.relaxed_run_violations", run.violations / SHORT, None),
         _exact("tcns.det.m1.bound", bound[1], bound[1]),

@@ -83,7 +83,7 @@ def show(row: Row, number: float | None) -> str:
         return "–"
     if row.is_share:
         return f"{number:.1%}".replace("%", " %")
-    return f"{number:.2f}" if row.half_width > 0 else f"{number:.4f}"
+    return f"{number:.4f}" if row.tolerance <= 1e-3 else f"{number:.2f}"
 
 
 def to_csv(rows: Sequence[Row]) -> str:

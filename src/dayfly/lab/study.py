@@ -36,7 +36,13 @@ class Effort:
 
 FULL = Effort()
 #: For a first look and for tests: the same rows with wider intervals.
-QUICK = Effort(seeds=8, epochs=2000, sizes={10: 3, 100: 2, 1000: 1}, budgets=(0.05, 0.2, 0.5, 1.0), quick=True)  # fmt: skip
+QUICK = Effort(
+    seeds=8,
+    epochs=2000,
+    sizes={10: 3, 100: 2, 1000: 1},
+    budgets=(0.05, 0.2, 0.5, 1.0),
+    quick=True,
+)
 
 #: Seeds that advance together in one job.
 _TOGETHER = 20
@@ -115,7 +121,9 @@ def _jobs(effort: Effort, *, with_beyond: bool) -> list[Job]:
         for number, seeds in enumerate(groups)
     ]
     if with_beyond:
-        jobs += [(("gap", n), beyond.gaps, (n, effort.sizes[n])) for n in sorted(effort.sizes)[::-1]]
+        jobs += [
+            (("gap", n), beyond.gaps, (n, effort.sizes[n])) for n in sorted(effort.sizes)[::-1]
+        ]
         jobs += [(("budget", share), beyond.budget_point, (share,)) for share in effort.budgets]
     return jobs
 

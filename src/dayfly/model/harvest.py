@@ -180,6 +180,12 @@ class Ephemeral(Harvest):
         filled = np.where(self.ceiling > 0, filled, 1.0)
         return np.where(filled >= 1.0, np.maximum(state, 0.0), knee(filled) * self.ceiling)
 
+    def _falls(self, age: Array) -> Array:
+        """How fast the slope falls, −f″(τ), before items expire."""
+        with np.errstate(under="ignore", invalid="ignore"):
+            found = np.exp(-self.decay * age) * self.income * self.decay
+        return np.where(np.isinf(age), 0.0, found)
+
     def _grows(self, age: Array, epoch: float) -> Array:
         """How much of the epoch that begins at this age still adds to the harvest."""
         if self.lifetime is None:
@@ -236,6 +242,15 @@ class TwoPhase(Harvest):
 
     def bend(self, age: Array, epoch: float) -> Array:
         return self.fast.bend(age, epoch) + self.slow.bend(age, epoch)
+
+    def age_at(self, price: Array) -> Array:
+        from dayfly.model.inverse import smooth_age
+
+        def index(age: Array) -> tuple[Array, Array]:
+            falls = self.fast._falls(age) + self.slow._falls(age)
+            return self.index(age), np.where(np.isinf(age), 0.0, age) * falls  # γ′ = −τ f″
+
+        return smooth_age(index, price, self._scale())
 
     def _scale(self) -> Array:
         with np.errstate(divide="ignore"):

@@ -20,6 +20,8 @@ from dayfly.model.harvest import Ephemeral
 #: Nodes of the quadrature behind `bend`, and how many panels it may use.
 _NODES = 24
 _PANELS = 64
+#: Cells of a matrix with one row per source that stays in the cache.
+_CELLS = 1 << 15
 
 
 class Windowed(Ephemeral):
@@ -74,9 +76,12 @@ class Windowed(Ephemeral):
         return None  # being pushed out bends the curve beyond what fading does
 
     def age_at(self, price: Array) -> Array:
-        from dayfly.model.inverse import first_age
+        from dayfly.model.inverse import smooth_age
 
-        age = first_age(lambda t: self._sums(t)[1], price, self._scale())
+        def index(t: Array) -> tuple[Array, Array]:
+            return self._sums(t)[1], np.where(np.isinf(t), 0.0, t) * self._falls(t)  # γ′ = −τ f″
+
+        age = smooth_age(index, price, self._scale())
         return age if self.lifetime is None else self._by_expiry(age, price)
 
     def age_of(self, state: Array) -> Array:
@@ -84,6 +89,11 @@ class Windowed(Ephemeral):
 
     def index_at(self, state: Array) -> Array:
         return super(Ephemeral, self).index_at(state)
+
+    def _falls(self, age: Array) -> Array:
+        finite = np.where(np.isinf(age), 0.0, age)
+        found = self.income * _fall(self.arrival, self.decay, self.window, finite)
+        return np.where(np.isinf(age), 0.0, found)
 
     def _scale(self) -> Array:
         with np.errstate(divide="ignore"):
@@ -94,51 +104,85 @@ class Windowed(Ephemeral):
             return self.window / np.maximum(self.arrival, 1e-300)
 
     def _sums(self, age: Array) -> tuple[Array, Array]:
-        """The sums behind f and γ, by downward recurrence P(j) = P(j+1) + x^j e^(−x)/j!."""
-        from scipy.special import gammainc, gammaln
-
-        s = self.arrival + self.decay
-        with np.errstate(divide="ignore", invalid="ignore"):
-            q = np.where(s > 0, self.arrival / s, 0.0)
-            log_q = np.log(q)
-            x = np.where(s > 0, s * age, 0.0)
-            log_x = np.log(x)
-        top = int(self.window.max(initial=1.0))
-        value, index = np.zeros(len(x)), np.zeros(len(x))
-        upper = gammainc(self.window + 1.0, x)  # P(j+1, x), starting at j = K
-        with np.errstate(under="ignore", invalid="ignore"):
-            index += self.window * q * np.exp(self.window * log_q) * upper
-            faded = np.where(s > 0, self.decay / s, 0.0)
-            for j in range(top, 0, -1):
-                at = j <= self.window
-                weight = np.where(at, np.exp(j * log_q), 0.0)
-                index += faded * j * weight * upper
-                term = np.exp(j * log_x - x - gammaln(j + 1.0))
-                upper = np.where(at, upper + np.where(np.isfinite(x), term, 0.0), upper)
-                value += weight * np.minimum(upper, 1.0)
+        """The sums behind f and γ, some rows at a time: one row takes as many columns as terms."""
+        value, index = np.empty(len(age)), np.empty(len(age))
+        terms = int(self.window.max(initial=1.0))
+        step = max(_CELLS // terms, 1)
+        for start in range(0, len(age), step):
+            rows = slice(start, start + step)
+            value[rows], index[rows] = _sums(
+                self.arrival[rows], self.decay[rows], self.window[rows], age[rows]
+            )
         return self.worth * value, self.worth * index
 
     def _bend_by_quadrature(self, age: Array, epoch: Array) -> Array:
-        from scipy.special import gammaincc, gammaln
-
-        s = self.arrival + self.decay
         # The integrand changes on the scale √K/Λ; a panel may span a few of those.
+        s = self.arrival + self.decay
         wanted = s * epoch / np.maximum(4.0 * np.sqrt(np.minimum(self.window, 1e6)), 8.0)
         panels = int(np.clip(np.ceil(wanted.max()), 1, _PANELS))
         nodes, weights = _gauss()
-        total = np.zeros(len(age))
-        width = epoch / panels
-        for panel in range(panels):
-            for node, weight in zip(nodes, weights, strict=True):
-                r = (panel + 0.5 * (node + 1.0)) * width
-                t = age + r
-                load = self.arrival * t
-                with np.errstate(divide="ignore", invalid="ignore", under="ignore"):
-                    last = np.exp((self.window - 1) * np.log(load) - load - gammaln(self.window))
-                    fall = self.decay * gammaincc(self.window, load) + self.arrival * last
-                    fall = fall * np.exp(-self.decay * t)
-                total += 0.5 * width * weight * (epoch - r) * np.where(self.arrival > 0, fall, 0.0)
+        places = ((np.arange(panels)[:, None] + 0.5 * (nodes + 1.0)) / panels).ravel()
+        weights = np.tile(0.5 * weights / panels, panels)
+        total = np.empty(len(age))
+        step = max(_CELLS // len(places), 1)
+        for start in range(0, len(age), step):
+            rows = slice(start, start + step)
+            arrival, decay, window, span = (
+                column[rows, None] for column in (self.arrival, self.decay, self.window, epoch)
+            )
+            fall = _fall(arrival, decay, window, age[rows, None] + span * places)
+            total[rows] = (fall * (span * span * (1.0 - places))) @ weights
         return self.income * total
+
+
+def _fall(arrival: Array, decay: Array, window: Array, age: Array) -> Array:
+    """−f″/ξΛ = e^(−μτ) (μ Pr[Poisson(Λτ) < K] + Λ Pr[Poisson(Λτ) = K − 1])."""
+    from scipy.special import gammaincc, gammaln
+
+    load = arrival * age
+    with np.errstate(divide="ignore", invalid="ignore", under="ignore"):
+        log_load = np.where(window > 1, np.log(load), 0.0)
+        last = np.exp((window - 1.0) * log_load - load - gammaln(window))
+        found = (decay * gammaincc(window, load) + arrival * last) * np.exp(-decay * age)
+    return np.where(arrival > 0, found, 0.0)
+
+
+def _sums(arrival: Array, decay: Array, window: Array, age: Array) -> tuple[Array, Array]:
+    """f/ξ and γ/ξ; terms that are below the last bit of the sum are left out."""
+    from scipy.special import gammainc, gammaln
+
+    s = arrival + decay
+    with np.errstate(divide="ignore", invalid="ignore"):
+        q = np.where(s > 0, arrival / s, 0.0)
+        log_q = np.log(q)
+        x = np.where(s > 0, s * age, 0.0)
+        log_x = np.log(x)
+        # (Λ/s)^j is nothing beyond the first bound, P(j, x) beyond the second.
+        reach = np.minimum(2.0 + 80.0 / np.abs(log_q), 60.0 + x + 12.0 * np.sqrt(x))
+    reach = np.floor(np.fmax(np.fmin(reach, window), 1.0))
+    j = np.arange(1.0, reach.max(initial=1.0) + 1.0)[:, None]
+    short = np.flatnonzero(reach < len(j))
+    outside = j > reach[short]
+    with np.errstate(under="ignore", invalid="ignore"):
+        # P(j) = P(j+1) + x^j e^(−x)/j!, downwards: only positive numbers are added.
+        upper = np.empty((len(j) + 1, len(x)))
+        each = np.multiply(j, log_x, out=upper[:-1])
+        each -= x
+        each -= gammaln(j + 1.0)
+        np.exp(each, out=each)
+        each[:, short] = np.where(outside, 0.0, each[:, short])
+        each[:, np.isinf(x)] = 0.0
+        upper[-1] = gammainc(reach + 1.0, x)
+        for place in range(len(j) - 1, -1, -1):
+            upper[place] += upper[place + 1]
+        weight = j * log_q
+        np.exp(weight, out=weight)
+        weight[:, short] = np.where(outside, 0.0, weight[:, short])
+        value = np.einsum("jn,jn->n", weight, upper[:-1])
+        weight *= j
+        index = np.where(s > 0, decay / s, 0.0) * np.einsum("jn,jn->n", weight, upper[1:])
+        index += window * q * np.exp(window * log_q) * gammainc(window + 1.0, x)
+    return value, index
 
 
 @functools.cache

@@ -6,11 +6,11 @@ from typing import Any
 from dayfly.errors import UnknownName
 from dayfly.policies.base import Policy, View
 from dayfly.policies.baselines import Greedy, Myopic, Random, RoundRobin
-from dayfly.policies.shortlist import best
 from dayfly.policies.checks import check_policy
 from dayfly.policies.exact import Exact, exact_optimum
 from dayfly.policies.polite import Polite
 from dayfly.policies.select import fill_budget, top
+from dayfly.policies.shortlist import best
 from dayfly.policies.static import Lagrangian, Static
 from dayfly.policies.whittle import DualDescent, StochasticWhittle, Threshold, Whittle
 

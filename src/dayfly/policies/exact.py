@@ -123,7 +123,9 @@ def _solve(
     """Howard's policy iteration for the best cycle; the optimal gain is one number for all states,
     because every state can be reached from every other by waiting and crawling."""
     ages = np.stack([k.ravel() for k in np.indices(cap)])  # age − 1, shape (n, states)
-    harvest = np.stack([_harvests(fleet, i, epoch, cap[i], at_cap)[ages[i]] for i in range(len(cap))])
+    harvest = np.stack(
+        [_harvests(fleet, i, epoch, most, at_cap)[ages[i]] for i, most in enumerate(cap)]
+    )
     older = np.minimum(ages + 1, np.array(cap)[:, None] - 1)
     nexts, rewards = [], []
     for rows in actions:

@@ -36,9 +36,7 @@ def best(fleet: Fleet, age: Array, m: int, epoch: float | None = None) -> Rows:
     return top(whittle_index(fleet, age, epoch), m)
 
 
-def _ruled_out(
-    fleet: Fleet, age: Array, m: int, epoch: float | None
-) -> tuple[Rows, Array] | None:
+def _ruled_out(fleet: Fleet, age: Array, m: int, epoch: float | None) -> tuple[Rows, Array] | None:
     """All rows that can be among the best m, with their index; None if the sample misled."""
     harvest, cost, n = fleet.harvest, fleet.cost, len(fleet)
     stride = slice(None, None, n // _SAMPLE)

@@ -69,7 +69,9 @@ class Lagrangian:
             later, gain = age >= due, harvest.slope(age)
         else:
             later = age >= due - epoch
-            gain = harvest.value(age + epoch) - harvest.value(age)
+            with np.errstate(invalid="ignore"):  # ∞ − ∞: what never fades, never crawled
+                gain = harvest.value(age + epoch) - harvest.value(age)
+            gain = np.where(np.isinf(age), epoch * harvest.slope(age), gain)
         with np.errstate(invalid="ignore"):
             early = harvest.value(age) - harvest.value(due) + earns * (due - age) / unit
         # A source never worth a crawl at this price: what a crawl would lose.

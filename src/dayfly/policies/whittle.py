@@ -8,11 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from dayfly.index import AnyLaw, relax, stochastic_index, whittle_index, whittle_index_at
-
 from dayfly.model import Array, Fleet, Rows
 from dayfly.policies.base import View
-from dayfly.policies.shortlist import best
 from dayfly.policies.select import affordable, fill_budget
+from dayfly.policies.shortlist import best
 
 
 def index_of(view: View) -> Array:

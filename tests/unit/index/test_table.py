@@ -48,7 +48,7 @@ def test_close_also_far_outside_that_range(law):
         for _ in range(2):
             fade = -np.log(rng.uniform(low, high))
             count = np.exp(rng.uniform(np.log(few), np.log(many)))
-            assert gap(law, fade, count) < 3e-3, (fade, count)
+            assert gap(law, fade, count) < 4e-3, (fade, count)
 
 
 def test_a_sampler_and_a_shared_sampler_have_tables_too():

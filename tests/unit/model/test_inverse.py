@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dayfly.model.inverse import first_age
+from dayfly.model.inverse import first_age, smooth_age
 
 
 @given(st.floats(1e-6, 1e6), st.floats(1e-3, 1e3), st.floats(0.5, 3))
@@ -47,3 +47,25 @@ def test_rows_do_not_disturb_each_other():
 
 def test_one_target_serves_all_rows():
     np.testing.assert_allclose(first_age(lambda t: t, np.float64(4.0), np.ones(3)), 4.0)
+
+
+def saturating(t):
+    with np.errstate(invalid="ignore"):
+        return -np.expm1(-t), np.exp(-t)
+
+
+@given(st.floats(-30, -1e-9), st.floats(-12, 12))
+@settings(max_examples=100, deadline=None)
+def test_newton_inverts_a_curve_that_saturates_wherever_it_starts(log_share, log_start):
+    share = np.exp(log_share)
+    found = smooth_age(saturating, np.array([share]), np.array([10.0**log_start]))
+    np.testing.assert_allclose(saturating(found)[0], share, rtol=1e-14)
+
+
+def test_newton_knows_the_ends():
+    targets = np.array([-1.0, 0.0, 0.5, 1.0, 1.5])
+    found = smooth_age(saturating, targets, np.ones(5))
+    assert found[:2].tolist() == [0.0, 0.0]
+    np.testing.assert_allclose(found[2], np.log(2), rtol=1e-15)
+    np.testing.assert_allclose(saturating(found[3])[0], 1.0, rtol=2e-15)
+    assert found[4] == np.inf

@@ -6,19 +6,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dayfly.model.special import knee, lag, rise, rise_inverse
+from dayfly.model.special import knee, lag, rise, rise_inverse, saturation
 
 mp.mp.dps = 60
 
 EXACT = {
     rise: lambda x: 1 - mp.exp(-x) * (1 + x),
     lag: lambda x: x - 1 + mp.exp(-x),
+    saturation: lambda x: 1 - mp.exp(-x),
     knee: lambda x: x + (1 - x) * mp.log(1 - x),
     rise_inverse: lambda y: -1 - mp.lambertw((y - 1) / mp.e, -1).real,  # [J §VII], branch −1
 }
 #: `rise` and its inverse are evaluated by the million: just above their power series they give up
 #: a digit for speed.
-TOLERANCE = {rise: 1e-12, lag: 1e-13, knee: 1e-13, rise_inverse: 1e-12}
+TOLERANCE = {rise: 1e-12, lag: 1e-13, saturation: 1e-13, knee: 1e-13, rise_inverse: 1e-12}
 
 
 def error(function, x):
@@ -31,7 +32,7 @@ def error(function, x):
     return worst
 
 
-@pytest.mark.parametrize("function", [rise, lag])
+@pytest.mark.parametrize("function", [rise, lag, saturation])
 def test_exact_over_fifteen_orders_of_magnitude(function):
     seams = [0.03 * (1 - 1e-9), 0.03, 0.1 * (1 - 1e-9), 0.1, 0.1 * (1 + 1e-9), 700.0, 701.0]
     assert error(function, [*np.geomspace(1e-12, 1e3, 300), *seams]) < TOLERANCE[function]
@@ -49,6 +50,7 @@ def test_exact_wherever_one_looks(exponent):
     x = [10.0**exponent]
     assert error(rise, x) < TOLERANCE[rise]
     assert error(lag, x) < TOLERANCE[lag]
+    assert error(saturation, x) < TOLERANCE[saturation]
 
 
 @given(st.floats(1e-24, 1 - 1e-15))
@@ -69,6 +71,7 @@ def test_ends():
     inf = np.inf
     assert rise(np.array([0.0, inf])).tolist() == [0.0, 1.0]
     assert lag(np.array([0.0, inf])).tolist() == [0.0, inf]
+    assert saturation(np.array([0.0, inf])).tolist() == [0.0, 1.0]
     assert knee(np.array([0.0, 1.0])).tolist() == [0.0, 1.0]
     assert rise_inverse(np.array([-0.5, 0.0, 1.0, 2.0])).tolist() == [0.0, 0.0, inf, inf]
     assert np.isnan(rise_inverse(np.array([np.nan])))
