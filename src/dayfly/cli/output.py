@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
 import click
 
 #: Columns are set apart by this much, and names are not cut below this length.
-_GAP, _SHORTEST = 3, 8
+_GAP, _SHORTEST = "   ", 8
 
 
 def print_json(document: Mapping[str, Any]) -> None:
@@ -51,10 +51,8 @@ def print_table(
 
     `last` sets the last row apart from the others.
     """
-    from rich import box
-    from rich.cells import cell_len
+    from rich.cells import cell_len, set_cell_size
     from rich.console import Console
-    from rich.table import Table
 
     kept = [[_printable(cell) for cell in row] for row in rows]
     for place in reversed(range(1, texts)):
@@ -64,19 +62,24 @@ def print_table(
     widths = [max(map(cell_len, column)) for column in zip(columns, *kept, strict=True)]
     if sys.stdout.isatty():
         # Names give way where the terminal is narrow; a number is never cut.
-        room = Console().width - sum(widths[texts:]) - _GAP * (len(columns) - 1)
+        room = Console().width - sum(widths[texts:]) - len(_GAP) * (len(columns) - 1)
         widths[:texts] = [min(width, max(room // texts, _SHORTEST)) for width in widths[:texts]]
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold")
-    for place, name in enumerate(columns):
-        justify: Literal["left", "right"] = "left" if place < texts else "right"
-        table.add_column(name, justify=justify, no_wrap=True, max_width=widths[place])
+
+    def line(cells: Sequence[str]) -> str:
+        padded = []
+        for place, (cell, width) in enumerate(zip(cells, widths, strict=True)):
+            fits = cell if cell_len(cell) <= width else set_cell_size(cell, width - 1) + "…"
+            pad = " " * (width - cell_len(fits))
+            padded.append(fits + pad if place < texts else pad + fits)
+        return _GAP.join(padded).rstrip()
+
+    rule = "─" * (sum(widths) + len(_GAP) * (len(widths) - 1))
+    click.echo(click.style(line(columns), bold=True))
+    click.echo(rule)
     for place, row in enumerate(kept):
-        table.add_row(*row, end_section=last and place == len(kept) - 2)
-    screen = Console(width=sum(widths) + _GAP * len(widths), markup=False, emoji=False)
-    with screen.capture() as drawn:
-        screen.print(table)
-    for line in drawn.get().splitlines():
-        click.echo(line.rstrip())
+        if last and place == len(kept) - 1:
+            click.echo(rule)
+        click.echo(line(row))
 
 
 def print_facts(facts: Sequence[tuple[str, str]]) -> None:

@@ -33,10 +33,12 @@ def reproduce(out: str | None, as_json: bool, quick: bool) -> None:
     not come out right.
     """
     from dayfly.errors import MissingExtra
-    from dayfly.lab import FULL, QUICK, to_json, write_report
+    from dayfly.lab import FULL, QUICK, check_folder, to_json, write_report
     from dayfly.lab.drawing import available
 
     folder = out if out is not None or as_json else _FOLDER
+    if folder is not None:
+        check_folder(folder)
     study = _measured(QUICK if quick else FULL, with_figures=folder is not None)
     missing = None if available() else str(MissingExtra("drawing figures", "figures"))
     page = write_report(study, folder, without_figures=missing) if folder is not None else None

@@ -70,6 +70,15 @@ def write_report(study: Study, folder: str | Path, *, without_figures: str | Non
     return folder / "report.html"
 
 
+def check_folder(folder: str | Path) -> None:
+    """Refuse a folder that cannot be written, before the work rather than after it."""
+    place = Path(folder).absolute()
+    while not place.exists():
+        place = place.parent
+    if not place.is_dir() or not os.access(place, os.W_OK):
+        raise BadInput(f"cannot write the report to {folder}; choose another with --out")
+
+
 def page(study: Study, without_figures: str | None = None) -> str:
     """The whole report as one page."""
     wrong = study.disagreeing

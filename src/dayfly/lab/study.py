@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass, field
-from multiprocessing import get_context
+from multiprocessing import active_children, get_context
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -133,8 +134,11 @@ def _run(jobs: Sequence[Job], workers: int) -> Iterator[tuple[tuple[Any, ...], A
         for name, function, arguments in jobs:
             yield name, function(*arguments)
         return
+    others = set(active_children())
     # Fresh processes: a fork would copy whatever threads the caller has.
-    pool = ProcessPoolExecutor(min(workers, len(jobs)), mp_context=get_context("spawn"))
+    pool = ProcessPoolExecutor(
+        min(workers, len(jobs)), mp_context=get_context("spawn"), initializer=_deaf
+    )
     try:
         names: dict[Future[Any], tuple[Any, ...]] = {
             pool.submit(function, *arguments): name for name, function, arguments in jobs
@@ -144,8 +148,17 @@ def _run(jobs: Sequence[Job], workers: int) -> Iterator[tuple[tuple[Any, ...], A
             done, left = wait(left, return_when=FIRST_COMPLETED)
             for future in done:
                 yield names[future], future.result()
+    except BaseException:
+        for child in set(active_children()) - others:
+            child.terminate()  # nobody waits for a job any more
+        raise
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _deaf() -> None:
+    """Ctrl-C is for the process that started this one, which then ends it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _joined(found: dict[tuple[Any, ...], Any], case: str) -> dict[str, Array]:

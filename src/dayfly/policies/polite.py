@@ -35,6 +35,8 @@ class Polite:
         left = budget
         while left > 0:
             asked = self.policy.choose(replace(view, allowed=allowed), left, rng)
+            # A policy that asks for what it may not have gets nothing, instead of being asked for ever.
+            asked = asked[allowed[asked]]
             if not len(asked):
                 break
             for row in asked:

@@ -63,7 +63,7 @@ def fill_budget(
 
 def affordable(budget: float, cost: float) -> int:
     """How many crawls of equal cost a budget pays for."""
-    return int(budget / cost * (1 + _ROUNDING))
+    return max(int(budget / cost * (1 + _ROUNDING)), 0)
 
 
 def _fill(score: Array, cost: Array, budget: float) -> Rows:

@@ -122,7 +122,9 @@ class DualDescent:
     def choose(self, view: View, budget: float, rng: np.random.Generator) -> Rows:
         """The rows at or above the present price; then moves the price."""
         if self.continuous_threshold:
-            waiting = view.fleet.harvest.value(view.age) if view.state is None else view.state
+            waiting = view.fleet.harvest.value(view.age)
+            if view.state is not None:
+                waiting = np.where(np.isnan(view.state), waiting, view.state)
             index = whittle_index_at(view.fleet, waiting, epoch=None)
         else:
             index = index_of(view)

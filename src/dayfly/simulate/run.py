@@ -121,6 +121,8 @@ def simulate(
     >>> round(run.mean, 4), round(run.bound, 4), run.crawls
     (260.3006, 260.3899, array([500, 500,   0,   0]))
     """
+    if epochs < 1 or burn_in < 0:
+        raise BadInput(f"epochs must be at least 1 and burn_in 0, got {epochs} and {burn_in}")
     rewards = np.zeros(epochs)
     crawls = np.zeros(len(fleet), dtype=np.int64)
     spent, violations = 0.0, 0
@@ -139,7 +141,7 @@ def simulate(
     return Run(
         rewards=rewards,
         crawls=crawls,
-        spent=spent / epochs if epochs else 0.0,
+        spent=spent / epochs,
         bound=_bound(fleet, budget, epoch, continuous, arrivals, law, _mask(fleet, observed)),
         violations=violations,
         seed=seed,
@@ -166,7 +168,13 @@ def play(
     """The same, one epoch after the other; see `simulate` for the arguments."""
     if not (np.isfinite(budget) and budget >= 0):
         raise BadInput(f"budget must be finite and not negative, got {budget}")
-    if continuous and worth_law(law).shared:
+    if not (np.isfinite(epoch) and epoch > 0):
+        raise BadInput(f"epoch must be positive and finite, got {epoch}")
+    if burst is not None and not burst >= 0:
+        raise BadInput(f"burst must not be negative, got {burst}")
+    if seed < 0:
+        raise BadInput(f"seed must not be negative, got {seed}")
+    if worth_law(law).shared and continuous:
         raise BadInput("one draw per epoch needs epochs: continuous time has none")
     seen = _mask(fleet, observed)
     # Two streams: the world is the same whatever a policy draws for itself.
@@ -179,13 +187,12 @@ def play(
     if continuous:
         most = 4.0 * dearest if burst is None else burst
         return _flowing(
-            fleet, belief, policy, budget, epochs, epoch, world, age, seen, policy_rng, most
+            fleet, belief, policy, budget, epochs, epoch, world, age, seen, policy_rng, most, soft
         )
     most = dearest if burst is None else burst
     return _slotted(
-        fleet, belief, policy, budget, epochs, epoch, world, age, seen, policy_rng,
-        np.inf if soft else most,
-    )  # fmt: skip
+        fleet, belief, policy, budget, epochs, epoch, world, age, seen, policy_rng, most, soft
+    )
 
 
 def _slotted(
@@ -200,6 +207,7 @@ def _slotted(
     seen: Mask,
     rng: np.random.Generator,
     most: float,
+    soft: bool,
 ) -> Iterator[Step]:
     """All crawls of an epoch are decided at once, at its end."""
     purse = 0.0
@@ -208,8 +216,8 @@ def _slotted(
         view = View(
             fleet=belief, now=now, age=age, epoch=epoch, pace=budget, state=_state(world, seen)
         )
-        purse = np.inf if np.isinf(most) else min(purse, most) + budget
-        rows = policy.choose(view, purse, rng)
+        purse = np.inf if soft else min(purse, most) + budget
+        rows = np.asarray(policy.choose(view, purse, rng), dtype=np.int64)
         rewards = world.harvest(rows, age[rows])
         spent = float(fleet.cost[rows].sum())
         purse -= spent
@@ -232,6 +240,7 @@ def _flowing(
     seen: Mask,
     rng: np.random.Generator,
     most: float,
+    soft: bool,
 ) -> Iterator[Step]:
     """Budget accrues all the time, and a crawl may start whenever there is any.
 
@@ -241,7 +250,8 @@ def _flowing(
     cost, pace = fleet.cost, budget / epoch
     dearest = float(cost.max(initial=0.0))
     # As often as the cheapest crawl is paid for, but no finer than matters.
-    instants = int(np.clip(budget / float(cost.min(initial=1.0)), 1, _FINEST)) if budget > 0 else 1
+    cheapest = float(cost.min(initial=np.inf))
+    instants = int(np.clip(budget / cheapest, 1, _FINEST))
     between = epoch / instants
     purse = 0.0
     for number in range(epochs):
@@ -249,13 +259,14 @@ def _flowing(
         rewards: list[Array] = []
         for instant in range(instants):
             now = number * epoch + instant * between
-            purse = min(purse + pace * between, most)
+            # What an instant brings is never lost: a large fleet earns more than the burst in one.
+            purse = np.inf if soft else min(purse, most) + pace * between
             if purse > 0:
                 view = View(
                     fleet=belief, now=now, age=age, epoch=None, pace=pace,
-                    full=purse / most if most > 0 else 1.0, state=_state(world, seen),
+                    full=min(purse / most, 1.0) if most > 0 else 1.0, state=_state(world, seen),
                 )  # fmt: skip
-                rows = policy.choose(view, purse + dearest, rng)
+                rows = np.asarray(policy.choose(view, purse + dearest, rng), dtype=np.int64)
                 before = np.cumsum(cost[rows]) - cost[rows]
                 rows = rows[before < purse]
                 rewards.append(world.harvest(rows, age[rows]))
@@ -292,9 +303,12 @@ def _world(
     excess = np.zeros(len(fleet))
     state = fleet.harvest.value(age)
     if start is not None:
-        state = np.broadcast_to(np.asarray(start, dtype=float), (len(fleet),)).copy()
-        if np.isnan(state).any() or (state < 0).any():
-            raise BadInput("start must not be negative")
+        given = np.asarray(start, dtype=float)
+        if given.ndim > 1 or (given.ndim == 1 and len(given) != len(fleet)):
+            raise BadInput(f"start must be one number, or {len(fleet)} of them")
+        state = np.broadcast_to(given, (len(fleet),)).copy()
+        if not (np.isfinite(state) & (state >= 0)).all():
+            raise BadInput("start must be finite and not negative")
         excess = np.maximum(state - ceiling, 0.0)
         if (excess[~plain(fleet)] > 0).any():
             raise BadInput("start lies above what a source with a window or lifetime can hold")

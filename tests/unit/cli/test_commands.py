@@ -245,7 +245,8 @@ def test_simulate_in_words(path):
     result = run("simulate", path, "--budget", "3/h", "--for", "1d")
     assert result.exit_code == 0
     assert result.stderr == ""  # no bar in a pipe
-    names = [line.split()[0] for line in result.stdout.splitlines()[2:] if line]
+    lines = result.stdout.splitlines()[2:]
+    names = [line.split()[0] for line in lines if not line.startswith("─")]
     assert names[:5] == ["whittle", "greedy", "round_robin", "static", "bound"]
     assert result.stdout.splitlines()[-1] == (
         "4 sources with 3/h, decided every 1h, for 1d; mean arrivals, seed 0."
