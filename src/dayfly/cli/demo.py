@@ -45,7 +45,7 @@ def demo(seconds: float, seed: int) -> None:
         result = _watched(console, seconds, seed)
     except KeyboardInterrupt:
         console.print("Stopped. Nothing was left behind.")
-        raise click.exceptions.Exit(1) from None
+        raise click.exceptions.Exit(130) from None
     console.print(_table(result, "What was learnt and caught"))
     share = sum(result.value_caught) / max(sum(result.value_published), 1e-300)
     console.print(

@@ -9,6 +9,7 @@ nothing.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
@@ -25,8 +26,8 @@ Score: TypeAlias = Callable[[Fleet, Array, Array], Array]
 
 #: Epochs drawn at once: a run's items of so many epochs stay in the cache.
 CHUNK = 200
-#: Cells and reach, in u*, of a tabulated index. A cell of 4e-4 u* adds less than the table's error.
-CELLS, REACH = 1 << 15, 12.0
+#: Cells and reach, in u*, of a tabulated index; cells of .001 u* add less than the table's error.
+CELLS, REACH = 12 << 10, 12.0
 
 
 class Lane:
@@ -148,6 +149,7 @@ def by_form(form: Form, epoch: float = 1.0) -> Score:
     return lambda fleet, state, age: form(fleet, state, epoch)  # noqa: ARG005
 
 
+@functools.lru_cache(maxsize=8)
 def by_stochastic_index(fleet: Fleet, law: AnyLaw, epoch: float = 1.0) -> Score:
     """`stochastic_index`, looked up: it is asked for the same few sources a million times."""
     top = ceiling(fleet)

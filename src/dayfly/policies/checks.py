@@ -126,7 +126,7 @@ def _question(fleet: Fleet, rng: np.random.Generator, number: int) -> _Question:
         allowed = np.zeros(n, dtype=bool)
     view = View(
         fleet=fleet, now=100.0 * unit, age=age, epoch=epoch, pace=0.3 * everything,
-        state=states[int(rng.integers(3))], allowed=allowed,
+        full=float(rng.random()), state=states[int(rng.integers(3))], allowed=allowed,
     )  # fmt: skip
     return _Question(view, budget, int(rng.integers(1 << 30)))
 

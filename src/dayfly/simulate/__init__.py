@@ -4,7 +4,8 @@ import sys
 import types
 from typing import TYPE_CHECKING, Any
 
-from dayfly.simulate.run import Run, Step, play, simulate
+from dayfly.simulate.run import Run, play, simulate
+from dayfly.simulate.stage import Step
 
 if TYPE_CHECKING:
     from dayfly.simulate.crawl import crawl_world

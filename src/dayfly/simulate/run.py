@@ -10,31 +10,10 @@ import numpy.typing as npt
 
 from dayfly.errors import BadInput
 from dayfly.index import AnyLaw, relax, stochastic_bound, worth_law
-from dayfly.model import Array, Fleet, Mask, Rows
-from dayfly.policies import Policy, View
+from dayfly.model import Array, Fleet, Mask
+from dayfly.policies import Policy
+from dayfly.simulate.stage import Stage, Step
 from dayfly.simulate.waiting import MeanField, Poisson, Waiting, check_observed, plain
-
-#: Most instants per epoch at which continuous time is looked at.
-_FINEST = 64
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
-    """One epoch of a run."""
-
-    #: When the epoch's crawls were decided (the last of them, in continuous time).
-    time: float
-    #: The sources crawled, in the order chosen.
-    rows: Rows
-    #: What each of those crawls brought.
-    rewards: Array
-    #: Cost of those crawls.
-    spent: float
-
-    @property
-    def reward(self) -> float:
-        """What the epoch brought."""
-        return float(self.rewards.sum())
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -49,7 +28,7 @@ class Run:
     spent: float
     #: Value per epoch that no policy with the same information can exceed on average.
     bound: float
-    #: Epochs that spent more than the budget (the relaxed control may, within `soft`).
+    #: Epochs that spent more than the budget of one: what was carried over or, if `soft`, at will.
     violations: int
     seed: int
 
@@ -183,106 +162,13 @@ def play(
     belief = fleet if believed is None else believed
     if len(belief) != len(fleet):
         raise BadInput(f"the believed fleet has {len(belief)} sources, the true one {len(fleet)}")
-    dearest = float(fleet.cost.max(initial=0.0))
-    if continuous:
-        most = 4.0 * dearest if burst is None else burst
-        return _flowing(
-            fleet, belief, policy, budget, epochs, epoch, world, age, seen, policy_rng, most, soft
-        )
-    most = dearest if burst is None else burst
-    return _slotted(
-        fleet, belief, policy, budget, epochs, epoch, world, age, seen, policy_rng, most, soft
-    )
-
-
-def _slotted(
-    fleet: Fleet,
-    belief: Fleet,
-    policy: Policy,
-    budget: float,
-    epochs: int,
-    epoch: float,
-    world: Waiting,
-    age: Array,
-    seen: Mask,
-    rng: np.random.Generator,
-    most: float,
-    soft: bool,
-) -> Iterator[Step]:
-    """All crawls of an epoch are decided at once, at its end."""
-    purse = 0.0
-    for number in range(epochs):
-        now = number * epoch
-        view = View(
-            fleet=belief, now=now, age=age, epoch=epoch, pace=budget, state=_state(world, seen)
-        )
-        purse = np.inf if soft else min(purse, most) + budget
-        rows = np.asarray(policy.choose(view, purse, rng), dtype=np.int64)
-        rewards = world.harvest(rows, age[rows])
-        spent = float(fleet.cost[rows].sum())
-        purse -= spent
-        age = age.copy()
-        age[rows] = 0.0
-        age += epoch
-        world.advance(epoch)
-        yield Step(time=now, rows=rows, rewards=rewards, spent=spent)
-
-
-def _flowing(
-    fleet: Fleet,
-    belief: Fleet,
-    policy: Policy,
-    budget: float,
-    epochs: int,
-    epoch: float,
-    world: Waiting,
-    age: Array,
-    seen: Mask,
-    rng: np.random.Generator,
-    most: float,
-    soft: bool,
-) -> Iterator[Step]:
-    """Budget accrues all the time, and a crawl may start whenever there is any.
-
-    The last crawl at an instant may overdraw what has accrued, and later instants make up for it:
-    if only what fits could be crawled, the cheap would always come before the dear.
-    """
-    cost, pace = fleet.cost, budget / epoch
-    dearest = float(cost.max(initial=0.0))
-    # As often as the cheapest crawl is paid for, but no finer than matters.
-    cheapest = float(cost.min(initial=np.inf))
-    instants = int(np.clip(budget / cheapest, 1, _FINEST))
-    between = epoch / instants
-    purse = 0.0
-    for number in range(epochs):
-        chosen: list[Rows] = []
-        rewards: list[Array] = []
-        for instant in range(instants):
-            now = number * epoch + instant * between
-            # What an instant brings is never lost: a large fleet earns more than the burst in one.
-            purse = np.inf if soft else min(purse, most) + pace * between
-            if purse > 0:
-                view = View(
-                    fleet=belief, now=now, age=age, epoch=None, pace=pace,
-                    full=min(purse / most, 1.0) if most > 0 else 1.0, state=_state(world, seen),
-                )  # fmt: skip
-                rows = np.asarray(policy.choose(view, purse + dearest, rng), dtype=np.int64)
-                before = np.cumsum(cost[rows]) - cost[rows]
-                rows = rows[before < purse]
-                rewards.append(world.harvest(rows, age[rows]))
-                purse -= float(cost[rows].sum())
-                chosen.append(rows)
-                age = age.copy()
-                age[rows] = 0.0
-            age = age + between
-            world.advance(between)
-        rows = np.concatenate(chosen) if chosen else np.empty(0, dtype=np.int64)
-        yield Step(
-            time=now,
-            rows=rows,
-            rewards=np.concatenate(rewards) if rewards else np.empty(0),
-            spent=float(cost[rows].sum()),
-        )
+    if burst is None:
+        burst = (4.0 if continuous else 1.0) * float(fleet.cost.max(initial=0.0))
+    stage = Stage(
+        fleet=fleet, believed=belief, policy=policy, world=world, seen=seen, age=age,
+        budget=budget, epoch=epoch, burst=burst, soft=soft, rng=policy_rng,
+    )  # fmt: skip
+    return stage.flowing(epochs) if continuous else stage.slotted(epochs)
 
 
 def _world(
@@ -339,10 +225,6 @@ def _bound(
     if continuous:
         return relax(fleet, budget / epoch).bound * epoch
     return relax(fleet, budget, epoch).bound
-
-
-def _state(world: Waiting, seen: Mask) -> Array | None:
-    return np.where(seen, world.seen(), np.nan) if seen.any() else None
 
 
 def _mask(fleet: Fleet, observed: npt.ArrayLike) -> Mask:

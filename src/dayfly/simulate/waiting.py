@@ -16,6 +16,9 @@ from dayfly.errors import BadInput
 from dayfly.index import AnyLaw, draw, worth_law
 from dayfly.model import KINDS, Array, Fleet, Mask, Rows
 
+#: Expected items drawn at once: some 100 MB, whatever is crawled.
+BLOCK = 2_000_000
+
 
 class Waiting(Protocol):
     """A world as the simulator needs it."""
@@ -74,7 +77,10 @@ class Poisson:
         epoch: float,
         rng: np.random.Generator,
     ) -> None:
-        self.fleet, self.law, self.epoch, self.rng = fleet, law, epoch, rng
+        self.fleet, self.law, self.epoch, self.rng = fleet, worth_law(law), epoch, rng
+        # What is drawn at crawls has a stream of its own: the arrivals at the sources that carry
+        # a state are then the same whatever a policy does.
+        self.aside = rng.spawn(1)[0]
         self.rows = np.flatnonzero(carried)
         self.carried = carried
         self.state = np.where(carried, start, np.nan)
@@ -96,8 +102,11 @@ class Poisson:
         kept = self.carried[rows]
         found[kept] = self.state[rows[kept]]
         self.state[rows[kept]] = 0.0
-        for at in np.flatnonzero(~kept):
-            found[at] = self._drawn_now(int(rows[at]), float(age[at]))
+        late = np.flatnonzero(~kept)
+        if len(late):
+            items = np.cumsum(self.fleet.arrival[rows[late]] * age[late])
+            for part in np.split(late, np.flatnonzero(np.diff(items // BLOCK)) + 1):
+                found[part] = self._drawn_now(rows[part], age[part])
         self.visited[rows] = True
         return found
 
@@ -105,32 +114,47 @@ class Poisson:
         """The state where there is one."""
         return self.state.copy()
 
-    def _drawn_now(self, row: int, age: float) -> float:
-        """The harvest of one source, item by item, as of the moment of the crawl."""
-        source, rng = self.fleet[row], self.rng
-        if source.kind == "freshness":
-            fresh = min(rng.exponential(1 / source.decay) if source.decay > 0 else age, age)
-            return source.arrival * source.worth * fresh if self.visited[row] else 0.0
-        exposure = min(age, source.lifetime)
-        ages = rng.random(rng.poisson(source.arrival * exposure)) * exposure
-        ages.sort()
-        if len(ages) > source.window:
-            ages = ages[: int(source.window)]
-        worth = worth_law(self.law)
-        if worth.shared:
-            slot = (ages // self.epoch).astype(np.int64)
-            drawn = worth.draw(rng, int(slot.max(initial=0)) + 1)[slot]
-        else:
-            drawn = worth.draw(rng, len(ages))
-        left = (1 - source.slow_share) * np.exp(-source.decay * ages)
-        left += source.slow_share * np.exp(-source.slow_decay * ages)
-        return float(np.dot(drawn, left)) * source.worth
+    def _drawn_now(self, rows: Rows, age: Array) -> Array:
+        """The harvest of some sources, item by item, as of the moment of the crawl."""
+        fleet, rng = self.fleet, self.aside
+        copies = fleet.kind_code[rows] == KINDS.index("freshness")
+        exposure = np.minimum(age, fleet.lifetime[rows])
+        counts = rng.poisson(np.where(copies, 0.0, fleet.arrival[rows] * exposure))
+        owner = np.repeat(np.arange(len(rows)), counts)
+        ages = rng.random(len(owner)) * exposure[owner]
+        ages = ages[np.lexsort((ages, owner))]
+        newest = np.arange(len(owner)) - (np.cumsum(counts) - counts)[owner]
+        shown = newest < fleet.window[rows][owner]
+        owner, ages, source = owner[shown], ages[shown], rows[owner[shown]]
+        slow = fleet.slow_share[source]
+        left = (1 - slow) * np.exp(-fleet.decay[source] * ages)
+        left += slow * np.exp(-fleet.slow_decay[source] * ages)
+        left *= self._worths(owner, ages, exposure)
+        found: Array = np.bincount(owner, left, len(rows)).astype(np.float64) * fleet.worth[rows]
+        if copies.any():
+            # A copy earns from its crawl until the source changes, or until the next crawl.
+            with np.errstate(divide="ignore"):
+                fresh = np.minimum(rng.standard_exponential(len(rows)) / fleet.decay[rows], age)
+            earned = fleet.arrival[rows] * fleet.worth[rows] * fresh * self.visited[rows]
+            found[copies] = earned[copies]
+        return found
+
+    def _worths(self, owner: Rows, ages: Array, exposure: Array) -> Array:
+        """Relative worths of items; one per source and epoch if the law shares them."""
+        if not self.law.shared:
+            return self.law.draw(self.aside, len(ages))
+        epochs = np.ceil(exposure / self.epoch).astype(np.int64)
+        first = np.cumsum(epochs) - epochs
+        slot = np.minimum((ages // self.epoch).astype(np.int64), epochs[owner] - 1)
+        shared: Array = self.law.draw(self.aside, int(epochs.sum()))[first[owner] + slot]
+        return shared
 
 
 def plain(fleet: Fleet) -> Mask:
     """Rows whose waiting value is one number that fades and grows: [J 2] holds for them."""
     ephemeral = fleet.kind_code == KINDS.index("ephemeral")
-    return ephemeral & np.isinf(fleet.lifetime) & np.isinf(fleet.window)
+    found: Mask = ephemeral & np.isinf(fleet.lifetime) & np.isinf(fleet.window)
+    return found
 
 
 def check_observed(fleet: Fleet, observed: Mask) -> None:

@@ -7,6 +7,7 @@ from dayfly.index import relax, stochastic_index, whittle_index, whittle_index_a
 from dayfly.model import Fleet
 from dayfly.policies import DualDescent, StochasticWhittle, Threshold, Whittle
 from dayfly.policies.base import View
+from dayfly.policies.whittle import patience
 from dayfly.simulate import play, simulate
 
 TABLE_I = Fleet(arrival=250, decay=[0.7, 0.35, 0.7, 0.21], worth=[1, 0.7, 0.2, 0.08])
@@ -37,14 +38,14 @@ def test_sources_that_are_seen_go_by_state_and_the_others_by_age(epoch):
             seen = not np.isnan(state[row])
             score.append(whittle_index_at(one, state[row], epoch)[0] if seen else by_age)
         pace = 0.3 * n
-        least = 0.95 * relax(fleet, pace).price if epoch is None else -np.inf
+        view = view_of(fleet, age, epoch, pace, state=state, full=float(rng.random()))
+        least = patience(view) * relax(fleet, pace).price if epoch is None else -np.inf
         chosen, left = [], 6.0
         for row in sorted(range(n), key=lambda r: (-score[r], r)):
             if score[row] >= least and fleet.cost[row] <= left:
                 chosen.append(row)
                 left -= fleet.cost[row]
-        found = Whittle().choose(view_of(fleet, age, epoch, pace, state=state), 6.0, RNG)
-        assert found.tolist() == chosen
+        assert Whittle().choose(view, 6.0, RNG).tolist() == chosen
 
 
 def test_the_stochastic_index_decides_where_a_state_is_seen():
@@ -83,7 +84,7 @@ def test_the_relaxed_control_earns_the_bound_and_spends_the_budget_on_average():
 def test_dual_descent_finds_the_price_and_spends_the_budget(budget, step):
     """p ← max(0, p + b_k(ΣC v − M)) [J 22 corrected] ends in the optimal prices."""
     policy = DualDescent(step=step)
-    epochs = 12_000
+    epochs = 6_000
     spent = [step.spent for step in play(TABLE_I, policy, budget, epochs, soft=True)]
     low, high = relax(TABLE_I, budget, 1.0).price_range
     near = 0.02 * high
@@ -94,8 +95,8 @@ def test_dual_descent_finds_the_price_and_spends_the_budget(budget, step):
 def test_dual_descent_by_the_continuous_threshold_ends_at_another_price():
     """[J 21] differentiates the continuous profit: on the lattice it is a different policy."""
     policy = DualDescent(step=1.0, continuous_threshold=True)
-    spent = [step.spent for step in play(TABLE_I, policy, 2.0, 12_000, soft=True)]
-    assert np.mean(spent[6000:]) == pytest.approx(2.0, rel=5e-3)
+    spent = [step.spent for step in play(TABLE_I, policy, 2.0, 6_000, soft=True)]
+    assert np.mean(spent[3000:]) == pytest.approx(2.0, rel=5e-3)
     # Each source is crawled where the continuous index of its waiting value reaches the price.
     index = whittle_index_at(TABLE_I, TABLE_I.harvest.value(np.full(4, 3.0)))
     rows = DualDescent(price=30.0, continuous_threshold=True).choose(
@@ -116,6 +117,11 @@ def test_in_continuous_time_only_those_near_the_price_are_crawled():
     fleet = Fleet(arrival=[1.0, 1.0], decay=0.5)
     price = relax(fleet, 0.5).price
     due = fleet.harvest.age_at(np.full(2, price))[0]
-    for share, wanted in ((0.8, []), (0.99, [0, 1])):
-        view = view_of(fleet, [share * due] * 2, None, 0.5)
-        assert Whittle().choose(view, 5.0, RNG).tolist() == wanted
+    for share, full, wanted in (
+        (0.8, 1.0, []),
+        (0.99, 1.0, [0, 1]),
+        (0.95, 0.0, []),
+        (1.1, 0.0, [0, 1]),
+    ):
+        view = view_of(fleet, [share * due] * 2, None, 0.5, full=full)
+        assert Whittle().choose(view, 5.0, RNG).tolist() == wanted, (share, full)
