@@ -30,7 +30,7 @@ soak: $(READY)          ## hours; by hand
 check: $(READY)
 	$(BIN)/ruff format --check --quiet . && $(BIN)/ruff check --quiet .
 	$(BIN)/mypy --no-error-summary
-	$(BIN)/lint-imports --no-cache --verbose | tail -n 12
+	$(BIN)/lint-imports --no-cache > $(VENV)/layers.txt || (cat $(VENV)/layers.txt; exit 1)
 
 bench: $(READY)         ## ratios measured in one run, threads pinned
 	OMP_PROC_BIND=true OMP_PLACES=cores $(THREADS) $(BIN)/python -m benchmarks

@@ -39,8 +39,10 @@ def run() -> None:
                 blocks = [slice(at, at + 32768) for at in range(0, n, 32768)]
                 list(pool.map(lambda parts: [half(p) for p in parts], (blocks[::2], blocks[1::2])))
 
-        assert set(one_line_best()) == set(best(fleet, age, M)) == set(
-            top(whittle_index(fleet, age), M)
+        assert (
+            set(one_line_best())
+            == set(best(fleet, age, M))
+            == set(top(whittle_index(fleet, age), M))
         )
         times = compare(
             {

@@ -31,8 +31,8 @@ def run() -> None:
         {
             "index, 1 thread": lambda: whittle_index(fleet, age, threads=1),
             "slotted index, 1 thread": lambda: whittle_index(fleet, age, 1.0, threads=1),
-            "relax, continuous": lambda: relax(fleet, 0.1 * N),
-            "relax, slotted": lambda: relax(fleet, 0.1 * N, 1.0),
+            "relax, continuous": lambda: relax(fleet, 0.1 * N, threads=1),
+            "relax, slotted": lambda: relax(fleet, 0.1 * N, 1.0, threads=1),
             f"python loop, {SAMPLE} sources": lambda: loop(few, 0.1 * SAMPLE),
         },
         rounds=3,

@@ -126,12 +126,12 @@ CASES = ("poisson", "epoch_exponential", "item_exponential")
 
 
 @nb.njit
-def added(case, i):
+def added(rng, case, i):
     total = 0.0
-    for _ in range(np.random.poisson(250.0)):
-        value = np.exp(-MU[i] * np.random.random())
-        total += value * np.random.exponential() if case == 2 else value
-    return XI[i] * (total * np.random.exponential() if case == 1 else total)
+    for _ in range(rng.poisson(250.0)):
+        value = np.exp(-MU[i] * rng.random())
+        total += value * rng.exponential() if case == 2 else value
+    return XI[i] * (total * rng.exponential() if case == 1 else total)
 
 
 @nb.njit
@@ -154,14 +154,13 @@ def score(policy, i, x, age, grid, gain):
 
 
 @nb.njit
-def one_run(seed, case, epochs, grid, gain):
-    np.random.seed(seed)
+def one_run(rng, case, epochs, grid, gain):
     state = np.empty((6, 4))
     state[:] = U
     age = np.ones((6, 4), dtype=np.int64)
     earned = np.zeros(6)
     for _ in range(epochs):
-        fresh = np.array([added(case, i) for i in range(4)])
+        fresh = np.array([added(rng, case, i) for i in range(4)])
         for policy in range(6):
             best, most = -1, -np.inf
             for i in range(4):
@@ -187,7 +186,8 @@ def test_the_second_program_gives_the_references(case):
     grid = np.array([one.state for one in solved])
     gain = np.array([one.index - one.state for one in solved])
     print("seeds", 9000, "to", 9000 + runs - 1)
-    found = np.array([one_run(9000 + k, case, 10_000, grid, gain) for k in range(runs)])
+    streams = [np.random.default_rng(9000 + k) for k in range(runs)]
+    found = np.array([one_run(rng, case, 10_000, grid, gain) for rng in streams])
     error = found.std(axis=0, ddof=1) / np.sqrt(runs)
     for k, policy in enumerate(POLICIES):
         reference = REFERENCES[f"tcns.{CASES[case]}.m1.{policy}"]

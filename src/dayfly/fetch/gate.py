@@ -11,6 +11,12 @@ from xml.parsers import expat
 
 #: Feeds are flat; what nests deeper than this is not a feed.
 _DEPTH = 256
+#: A hostile document costs the parser behind the gate far more than it costs to send: a second for
+#: a thousand attributes on one element, or for a few thousand items. Real feeds stay far below.
+_ATTRIBUTES = 100
+_NAME = 1000
+_ELEMENTS = 200_000
+_ITEMS = 2000
 #: Names for the date of an item, the best first.
 _DATES = ("pubdate", "published", "issued", "date", "created", "updated", "modified")
 
@@ -44,7 +50,7 @@ class _Gate:
     def __init__(self) -> None:
         #: For each item its dates with their rank.
         self.items: list[list[tuple[int, str]]] = []
-        self.depth = 0
+        self.depth = self.elements = 0
         self.item_depth: int | None = None
         self.text: list[str] = []
         self.parser = expat.ParserCreate(namespace_separator=" ")
@@ -52,10 +58,17 @@ class _Gate:
         self.parser.EndElementHandler = self.closed
         self.parser.EntityDeclHandler = self.declared
 
-    def opened(self, name: str, _attributes: object) -> None:
+    def opened(self, name: str, attributes: dict[str, str]) -> None:
         self.depth += 1
+        self.elements += 1
         if self.depth > _DEPTH:
             raise Unreadable("malformed: nested too deep")
+        if len(attributes) > _ATTRIBUTES:
+            raise Unreadable(f"hostile: more than {_ATTRIBUTES} attributes on one element")
+        if max(map(len, (name, *attributes))) > _NAME:
+            raise Unreadable(f"hostile: a name of more than {_NAME} characters")
+        if self.elements > _ELEMENTS or len(self.items) > _ITEMS:
+            raise Unreadable(f"hostile: more than {_ITEMS} items or {_ELEMENTS} elements")
         local = _local(name)
         if self.item_depth is None:
             if local in ("item", "entry"):

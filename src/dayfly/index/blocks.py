@@ -21,7 +21,7 @@ def in_blocks(work: Callable[[slice], None], n: int, threads: int | None = None)
     if n <= _BLOCK:
         work(slice(0, n))
         return
-    wanted = (os.cpu_count() or 1) if threads is None else threads
+    wanted = _cores() if threads is None else threads
     if wanted == 1 or n < _ALONE:
         _run(work, 0, n)
         return
@@ -30,6 +30,13 @@ def in_blocks(work: Callable[[slice], None], n: int, threads: int | None = None)
         pieces = [pool.submit(_run, work, at, min(at + share, n)) for at in range(0, n, share)]
         for piece in pieces:
             piece.result()
+
+
+def _cores() -> int:
+    """Cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def _run(work: Callable[[slice], None], start: int, stop: int) -> None:

@@ -8,6 +8,7 @@ with few items in units of one item, because it bends at these as well.
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -80,6 +81,8 @@ class Table:
     #: Per node: where its values start and how many they are, 2·spread, lowest q, states per
     #: unit of q, highest state.
     place: Array = field(default_factory=lambda: np.empty((6, 0)))
+    #: One at a time adds nodes; reading needs no lock, because a number is given out last.
+    lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     @property
     def mesh(self) -> Mesh:
@@ -157,6 +160,10 @@ class Table:
 
     def _solve(self, mesh: Mesh, row: Rows, col: Rows) -> None:
         """Solve the nodes that these stencils touch and nobody has needed before."""
+        with self.lock:
+            self._solve_alone(mesh, row, col)
+
+    def _solve_alone(self, mesh: Mesh, row: Rows, col: Rows) -> None:
         number = self.number.setdefault(mesh, np.full(mesh.shape, -1, dtype=np.int64))
         touched = np.zeros(mesh.shape, dtype=np.bool_)
         touched[row, col - mesh.first] = True

@@ -56,6 +56,7 @@ def relax(
     epoch: float | None = None,
     *,
     host_limit: float | Mapping[str, float] | None = None,
+    threads: int | None = None,
 ) -> Relaxed:
     """Solve the relaxed problem exactly: price, bound, and a rate for every source.
 
@@ -69,6 +70,8 @@ def relax(
         Time between decision instants; None for continuous time.
     host_limit
         Cost units per epoch that each host allows, one for all or by name; None for no limit.
+    threads
+        Cores to use on long fleets; all of them if None.
 
     Examples
     --------
@@ -80,14 +83,15 @@ def relax(
     epoch = check_epoch(epoch)
     if not (np.isfinite(budget) and budget >= 0):
         raise BadInput(f"budget must be finite and not negative, got {budget}")
-    response = Response(fleet, epoch)
+    response = Response(fleet, epoch, threads)
     limits = Limits(fleet, host_limit)
     found = find_price(response, float(budget), limits)
     rate, price = found.rate, found.price
     asks = np.full(len(fleet.hosts), price) if found.asks is None else found.asks
     total = asks[fleet.host_code]
     age, longer, weight = response.ages(rate)
-    profit = response.profit(total, age)
+    # Certified: each source at its very best age for this price, not only at the one it is given.
+    profit = np.maximum(response.profit(total, age), response.profit(total, response.age(total)))
     bound = price * budget + limits.rent(asks - price) + float(profit.sum())
     # At its price every age that a source mixes earns the same: the harvest is profit plus fees.
     value = np.where(rate > 0, profit + total * fleet.cost * rate, 0.0)

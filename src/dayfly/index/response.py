@@ -12,8 +12,8 @@ from dayfly.model import Array, Fleet, Harvest, Rows
 class Response:
     """The decoupled problems of all sources, each solved for a price of its own."""
 
-    def __init__(self, fleet: Fleet, epoch: float | None) -> None:
-        self.fleet, self.epoch = fleet, epoch
+    def __init__(self, fleet: Fleet, epoch: float | None, threads: int | None = None) -> None:
+        self.fleet, self.epoch, self.threads = fleet, epoch, threads
         self.cost = fleet.cost
         endless = np.full(len(fleet), np.inf)
         #: Price from which on a source is not worth a crawl at any age.
@@ -25,6 +25,7 @@ class Response:
             np.empty(len(self.fleet)),
             self.fleet.harvest,
             lambda curves, rows: self._age(curves, price[rows] * self.cost[rows]),
+            self.threads,
         )
 
     def rate(self, price: Array) -> Array:
@@ -37,7 +38,7 @@ class Response:
             found[price[rows] >= self.top[rows]] = 0.0
             return found
 
-        return fill(np.empty(len(self.fleet)), self.fleet.harvest, work)
+        return fill(np.empty(len(self.fleet)), self.fleet.harvest, work, self.threads)
 
     def profit(self, price: Array, age: Array) -> Array:
         """β(p): what a source earns per epoch (per unit of time) at its best age, price paid."""
@@ -55,7 +56,7 @@ class Response:
                 net[edge] = curves[edge].slope(ages[edge])
             return np.maximum(net, 0.0, out=net) * unit
 
-        return fill(np.empty(len(self.fleet)), self.fleet.harvest, work)
+        return fill(np.empty(len(self.fleet)), self.fleet.harvest, work, self.threads)
 
     def next_price(self, age: Array) -> Array:
         """Slotted: price at which a source due at `age` gives way to the next epoch, γ_k."""
@@ -65,6 +66,7 @@ class Response:
             np.empty(len(self.fleet)),
             self.fleet.harvest,
             lambda curves, rows: slotted(curves, age[rows], epoch) / self.cost[rows],
+            self.threads,
         )
 
     def ages(self, rate: Array) -> tuple[Array, Array, Array]:

@@ -66,7 +66,16 @@ def find_price(response: Response, budget: float, limits: Limits) -> Found:
 
 def _free(response: Response) -> Array:
     """Rates at a price of next to nothing: every epoch, or at every instant."""
-    return np.where(response.top > 0, np.inf if response.epoch is None else 1.0, 0.0)
+    fleet, epoch = response.fleet, response.epoch
+    rate = np.where(response.top > 0, np.inf if epoch is None else 1.0, 0.0)
+    life = fleet.lifetime
+    if np.isfinite(life).any():
+        # Items that expire before they fade lose nothing by waiting until just then.
+        before = fleet.harvest.index(life * (1 - 1e-9))
+        patient = (response.top > 0) & (before < 1e-12 * response.top * fleet.cost)
+        last = life if epoch is None else np.maximum(np.floor(life / epoch * (1 + 1e-12)), 1.0)
+        rate = np.where(patient, 1.0 / last, rate)
+    return rate
 
 
 def _endless(response: Response, left: float, limits: Limits) -> Array:

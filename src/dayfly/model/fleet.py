@@ -105,9 +105,11 @@ class Fleet:
         self.slow_decay = _full(columns["slow_decay"], n)
         self.slow_share = _full(columns["slow_share"], n)
         self.kind_code = _kinds(kind, n)
-        self._id = None if id is None else tuple(map(str, id))
-        if self._id is not None and len(set(self._id)) < n:
-            raise BadInput(f"duplicate id {_first_duplicate(self._id)!r}")
+        self._id: npt.NDArray[np.object_] | None = None
+        if id is not None:
+            self._id = np.array([str(name) for name in id], dtype=object)
+            if len(set(self._id)) < n:
+                raise BadInput(f"duplicate id {_first_duplicate(self.id)!r}")
         self.host_code, self.hosts = _codes(host, n)
         self._check_income()
         self._check_kinds()
@@ -145,7 +147,7 @@ class Fleet:
     @property
     def id(self) -> tuple[str, ...]:
         """Identifiers; row numbers where none were given."""
-        return self._id if self._id is not None else tuple(str(row) for row in self._row)
+        return tuple(str(row) for row in self._row) if self._id is None else tuple(self._id)
 
     @property
     def host(self) -> tuple[str, ...]:
@@ -167,9 +169,18 @@ class Fleet:
         part._n, part.hosts = len(part.arrival), self.hosts
         # Names are looked up when somebody asks for them: a part of a million rows has its own
         # names only where the whole has.
-        part._id = None if self._id is None else tuple(np.array(self._id, dtype=object)[rows])
+        part._id = None if self._id is None else self._id[rows]
         part._row = np.arange(self._n)[rows] if isinstance(self._row, range) else self._row[rows]
         return part
+
+    def concat(self, other: Fleet) -> Fleet:
+        """These sources, then those; names only if both have them."""
+        columns: dict[str, Any] = {
+            name: np.concatenate([getattr(self, name), getattr(other, name)]) for name in NUMBERS
+        }
+        if self._id is not None and other._id is not None:
+            columns["id"] = [*self._id, *other._id]
+        return Fleet(**columns, kind=[*self.kind, *other.kind], host=[*self.host, *other.host])
 
     def replace(self, **columns: Any) -> Fleet:
         """The same fleet with some columns changed."""
@@ -257,9 +268,16 @@ def _check(name: str, column: Array) -> None:
 
 def _full(column: Array, n: int) -> Array:
     """A read-only column; a scalar stays one number in memory however long the fleet is."""
-    view = np.broadcast_to(column, (n,)) if column.ndim == 0 else column.view()
-    view.flags.writeable = False
-    return view
+    if column.ndim == 0:
+        return np.broadcast_to(column, (n,))
+    base: Any = column
+    while isinstance(base, np.ndarray):  # whoever can write to it could change a fleet
+        if base.flags.writeable:
+            column = column.copy()
+            column.flags.writeable = False
+            break
+        base = base.base
+    return column
 
 
 def _kinds(kind: str | Sequence[str] | npt.NDArray[Any], n: int) -> npt.NDArray[np.uint8]:

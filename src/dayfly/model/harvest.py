@@ -20,6 +20,9 @@ import numpy as np
 from dayfly.model.arrays import Array, Mask, Rows
 from dayfly.model.special import knee, lag, rise, rise_inverse, saturation
 
+#: Decays below this count as none.
+_ENDLESS = 1e-100
+
 
 class Harvest:
     """The seam behind a kind of source; every argument and result has shape (n_sources,)."""
@@ -87,10 +90,12 @@ class Ephemeral(Harvest):
     """Items fade at one rate and may expire: f = (Λξ/μ)(1 − e^(−μ·min(τ, L))) [J 1], [L]."""
 
     def __init__(self, income: Array, decay: Array, lifetime: Array | None = None) -> None:
-        self.income, self.decay = income, decay
+        self.income = income
+        # What takes 1e100 units of time to fade does not fade; prices would underflow.
+        self.decay = np.where(decay < _ENDLESS, 0.0, decay) if (decay < _ENDLESS).any() else decay
         self.lifetime = None if lifetime is None or np.isinf(lifetime).all() else lifetime
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            self.ceiling = income / decay  # u*, before expiry
+            self.ceiling = income / self.decay  # u*, before expiry
         # Items that never fade make u* infinite; their index is the limit 0, not 0·∞.
         self.fades = bool(np.isfinite(self.ceiling).all())
 

@@ -35,7 +35,7 @@ class Polite:
         left = budget
         while left > 0:
             asked = self.policy.choose(replace(view, allowed=allowed), left, rng)
-            # A policy that asks for what it may not have gets nothing, instead of being asked for ever.
+            # A policy that asks for what it may not have gets nothing; else this would not end.
             asked = asked[allowed[asked]]
             if not len(asked):
                 break

@@ -42,6 +42,8 @@ class Loop:
         Most visits under way at once.
     watch
         Told of every instant at which something was chosen, after it was recorded.
+    fence
+        From an earlier `store.own()`, if the beliefs were read from the store after it.
     """
 
     def __init__(
@@ -56,12 +58,13 @@ class Loop:
         batch: int = 1000,
         parallel: int = 32,
         watch: Callable[[Choice], None] | None = None,
+        fence: int | None = None,
     ) -> None:
         self._scheduler, self._estimator = scheduler, estimator
         self._fetcher, self._store, self._clock = fetcher, store, clock
         self._tick, self._batch, self._watch = tick, batch, watch
         self._doors = asyncio.Semaphore(parallel)
-        self._fence = store.own()
+        self._fence = store.own() if fence is None else fence
         self._sources = store.sources()
 
     async def run(self, until: float) -> None:

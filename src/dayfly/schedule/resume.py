@@ -31,6 +31,8 @@ def resume(
 
     A store that was never crawled gives a loop that starts from the operator's guesses.
     """
+    # Owned first, read then: what the owner before us still wrote would be missed otherwise.
+    fence = store.own()
     sources = store.sources()
     belief = estimator(fleet_of(sources))
     for source in sources:
@@ -55,4 +57,5 @@ def resume(
         clock,
         tick=tick if epoch is None else epoch,
         watch=watch,
+        fence=fence,
     )

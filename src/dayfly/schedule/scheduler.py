@@ -167,7 +167,7 @@ class Scheduler:
         """New sources, never visited; the answer is their rows."""
         first, n = len(self), len(fleet)
         self._purse.fit(float(max(self.fleet.cost.max(initial=0), fleet.cost.max(initial=0))))
-        self._fleet, self._price = Fleet.of([*self.fleet, *fleet]), None
+        self._fleet, self._price = self.fleet.concat(fleet), None
         for name, column in self._belief.items():
             self._belief[name] = np.concatenate([column, getattr(fleet, name)])
         never, no = np.full(n, -np.inf), np.zeros(n, bool)

@@ -39,7 +39,9 @@ class Run:
 
     @property
     def share(self) -> float:
-        """Share of the bound."""
+        """Share of the bound; NaN where no bound is known."""
+        if np.isnan(self.bound):
+            return float("nan")
         return self.mean / self.bound if self.bound > 0 else 1.0
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dayfly.errors import BadInput
 from dayfly.model import Array, Fleet, Mask, Rows
 from dayfly.policies import Policy, View
 from dayfly.simulate.waiting import Waiting
@@ -110,7 +111,17 @@ class Stage:
         )
 
     def _chosen(self, view: View, budget: float) -> Rows:
-        return np.asarray(self.policy.choose(view, budget, self.rng), dtype=np.int64)
+        """What the policy wants, if it keeps the rules; a score won by breaking them is none."""
+        rows = np.asarray(self.policy.choose(view, budget, self.rng), dtype=np.int64)
+        name, n = type(self.policy).__name__, len(self.fleet)
+        if len(rows) and not 0 <= int(rows.min()) <= int(rows.max()) < n:
+            raise BadInput(f"policy {name} chose a row outside 0 to {n - 1}")
+        if len(np.unique(rows)) < len(rows):
+            raise BadInput(f"policy {name} chose a row twice")
+        cost = float(self.fleet.cost[rows].sum())
+        if cost > budget * (1 + 1e-9) + 1e-9:
+            raise BadInput(f"policy {name} spent {cost:g} where {budget:g} was left")
+        return rows
 
     def _crawl(self, now: float, rows: Rows, age: Array) -> Step:
         rewards = self.world.harvest(rows, age[rows])

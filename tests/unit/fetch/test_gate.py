@@ -46,3 +46,18 @@ def test_the_old_rss_doctype_is_no_entity_declaration():
         b'<rss version="0.91"><channel><item><title>t</title></item></channel></rss>'
     )
     assert pass_gate(feed) == [""]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"<rss><channel " + b" ".join(b'a%d=""' % n for n in range(1000)) + b"/></rss>",
+        b'<rss xmlns="' + b"x" * 5000 + b'"><channel/></rss>',
+        b"<rss><channel>" + b"<item/>" * 5000 + b"</channel></rss>",
+        b"<rss><" + b"n" * 5000 + b"/></rss>",
+    ],
+    ids=["attributes", "namespace", "items", "name"],
+)
+def test_shapes_that_cost_the_parser_more_than_the_sender_are_refused(body):
+    with pytest.raises(Unreadable, match="hostile"):
+        pass_gate(body)

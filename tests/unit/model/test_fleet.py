@@ -162,3 +162,17 @@ def test_whatever_goes_in_comes_out(rows):
     for row, source in zip(rows, fleet, strict=True):
         assert {name: getattr(source, name) for name in numbers} == row
         assert source.kind in KINDS
+
+
+def test_a_fleet_does_not_change_when_the_caller_writes_to_what_it_gave():
+    rates = np.array([1.0, 2.0])
+    fleet = Fleet(arrival=rates, decay=rates[:])
+    rates[0] = -9.0
+    assert fleet.arrival[0] == fleet.decay[0] == 1.0
+
+
+def test_concat_keeps_rows_and_needs_no_names():
+    both = Fleet(arrival=[1.0, 2.0], decay=1.0).concat(Fleet(arrival=[3.0], decay=2.0, host="h"))
+    assert both.arrival.tolist() == [1.0, 2.0, 3.0]
+    assert both.host == ("", "", "h")
+    assert both.id == ("0", "1", "2")

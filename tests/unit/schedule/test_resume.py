@@ -57,3 +57,21 @@ def test_an_empty_store_gives_a_loop_with_nothing_to_do():
     loop = resume(MemoryStore(), Patient(clock), clock, budget=1.0)
     asyncio.run(loop.run(1e6 + 3))
     assert list(loop.sources) == []
+
+
+def test_the_store_is_owned_before_it_is_read():
+    """What the owner before us writes after we read would be lost to us; so it must be refused."""
+    clock, order = ManualClock(1e6), []
+
+    class Watched(MemoryStore):
+        def own(self):
+            order.append("own")
+            return super().own()
+
+        def sources(self):
+            order.append("sources")
+            return super().sources()
+
+    resume(Watched(), Patient(clock), clock, budget=1.0)
+    assert order[0] == "own"
+    assert order.count("own") == 1

@@ -275,3 +275,9 @@ class TestExplain:
             one.explain(0, now)
             one.explain(1, now)
         assert one.due(5000.0, 2).tolist() == two.due(5000.0, 2).tolist()
+
+
+def test_sources_without_names_can_be_added():
+    scheduler = Scheduler(Fleet(arrival=[1.0, 2.0], decay=1.0), 1.0, 0.0)
+    assert scheduler.add(Fleet(arrival=[3.0], decay=1.0)).tolist() == [2]
+    assert scheduler.fleet.arrival.tolist() == [1.0, 2.0, 3.0]
