@@ -69,7 +69,7 @@ def _measured(effort: Effort, *, with_figures: bool) -> Study:
     with Progress(
         *columns, TimeElapsedColumn(), console=Console(stderr=True), transient=True
     ) as bar:
-        task = bar.add_task("Reproducing the papers")
+        task = bar.add_task("Reproducing the papers", total=None)
         return run(
             effort,
             with_figures=with_figures,

@@ -90,8 +90,10 @@ def relax(
     asks = np.full(len(fleet.hosts), price) if found.asks is None else found.asks
     total = asks[fleet.host_code]
     age, longer, weight = response.ages(rate)
-    # Certified: each source at its very best age for this price, not only at the one it is given.
-    profit = np.maximum(response.profit(total, age), response.profit(total, response.age(total)))
+    profit = response.profit(total, age)
+    if not found.plain:
+        # Certified: each source at its very best age for this price, not only where it is mixed.
+        profit = np.maximum(profit, response.profit(total, response.age(total)))
     bound = price * budget + limits.rent(asks - price) + float(profit.sum())
     # At its price every age that a source mixes earns the same: the harvest is profit plus fees.
     value = np.where(rate > 0, profit + total * fleet.cost * rate, 0.0)

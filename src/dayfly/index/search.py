@@ -15,7 +15,9 @@ from dayfly.index.response import Response
 from dayfly.model import Array, Mask, Rows
 
 #: Spending this close to the budget (relative) is spending it.
-_CLOSE = 1e-10
+_CLOSE = 1e-11
+#: … and for a long fleet, where every further digit is another pass over it, this close.
+_CLOSE_ENOUGH = 5e-10
 #: Fleets longer than this are sampled for a first guess.
 _SAMPLE = 1 << 14
 #: As many price steps as may be listed and sorted, beside a quarter of the fleet.
@@ -33,6 +35,8 @@ class Found:
     rate: Array
     #: What each host asks in all; None where no host has a limit of its own.
     asks: Array | None = None
+    #: Whether the rates are the answer to this very price, nothing mixed.
+    plain: bool = False
 
 
 def find_price(response: Response, budget: float, limits: Limits) -> Found:
@@ -61,7 +65,13 @@ def find_price(response: Response, budget: float, limits: Limits) -> Found:
         share = float(np.clip((budget - asked_high) / gap, 0.0, 1.0)) if gap > 0 else 0.0
         price = high + share * (low - high)
         rate = rate_high + share * (rate - rate_high)
-    return Found(price=price, price_range=(price, price), rate=rate, asks=np.maximum(asks, price))
+    return Found(
+        price=price,
+        price_range=(price, price),
+        rate=rate,
+        asks=np.maximum(asks, price),
+        plain=low == high and not limits.any,
+    )
 
 
 def _free(response: Response) -> Array:
@@ -97,13 +107,14 @@ def _bracket(
     low, high = 0.0, top
     rate_low, rate_high = np.zeros(n), np.zeros(n)
     few = max(_FEW, n // 4)
+    close = _CLOSE if n <= _FEW else _CLOSE_ENOUGH
     price, slope = _guess(response, budget, top)
     last: tuple[float, float] | None = None
     slow = 0
     for _ in range(400):
         width = high - low
         rate, spent = asked(price)
-        if abs(spent - budget) <= _CLOSE * budget and not listable:
+        if abs(spent - budget) <= close * budget and not listable:
             return price, price, rate, rate
         if spent >= budget:
             low, rate_low = price, rate
@@ -113,11 +124,14 @@ def _bracket(
             break
         if listable and low > 0 and _ladder(response, rate_low, rate_high).steps <= few:
             break
-        if last is not None and min(spent, last[1]) > 0 and last[1] != spent:
+        # Where spending jumps, a slope may creep towards the jump from one side for ever.
+        closing = last is not None and abs(spent - budget) < 0.1 * abs(last[1] - budget)
+        slow = 0 if closing or high - low <= 0.5 * width else slow + 1
+        if last is not None and last[1] == spent:
+            slow = 9
+        elif last is not None and min(spent, last[1]) > 0:
             slope = float(np.log(spent / last[1]) / np.log(price / last[0]))
         last = (price, spent)
-        # Where spending jumps, a slope may creep towards the jump from one side for ever.
-        slow = slow + 1 if high - low > 0.5 * width else 0
         if slow > 3:
             price, slow = _middle(low, high), 0
         else:
@@ -154,8 +168,15 @@ def _guess(response: Response, budget: float, top: float) -> tuple[float, float]
     price = 0.5 * (low + high)
     up, down = asked(price * 1.02)[1], asked(price * 0.98)[1]
     slope = float(np.log(up / down) / np.log(1.02 / 0.98)) if 0 < up < down else -1.0
-    centre = float(np.sqrt(up * down)) if up > 0 else 0.0
-    return float(price * (goal / centre) ** (1 / slope) if centre > 0 else price), slope
+    if not 0 < up < down:
+        return float(price), slope
+    price = float(price * (goal / np.sqrt(up * down)) ** (1 / slope))
+    if n > 16 * _SAMPLE:
+        # A larger sample costs little beside the whole, and saves asking that once more.
+        part = response.fleet.take(slice(None, None, n // (8 * _SAMPLE)))
+        asked = _Asked(Response(part, response.epoch, response.threads), Limits(part, None))
+        price *= (budget * len(part) / n / asked(price)[1]) ** (1 / slope)
+    return price, slope
 
 
 def _next(

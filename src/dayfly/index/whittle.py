@@ -45,6 +45,8 @@ def whittle_index(
     """
     ages = column(fleet, "age", age)
     epoch = check_epoch(epoch)
+    if threads is not None and threads < 1:
+        raise BadInput(f"threads must be at least 1, or None for all cores, got {threads}")
 
     def index(curves: Harvest, rows: slice | Rows) -> Array:
         found = curves.index(ages[rows]) if epoch is None else slotted(curves, ages[rows], epoch)

@@ -140,7 +140,7 @@ def random_fleet(rng, n, kinds="all", hosts=0):
 
 
 # ------------------------------------------------------------------ against brute force
-@pytest.mark.parametrize("seed", range(25))
+@pytest.mark.parametrize("seed", range(15))
 def test_slotted_bound_is_the_optimum_of_a_linear_program_over_all_ages(seed):
     print("seed", seed)
     rng = np.random.default_rng([seed, 1])
@@ -157,14 +157,14 @@ def test_slotted_bound_is_the_optimum_of_a_linear_program_over_all_ages(seed):
             assert dual(fleet, budget, price, ages, epoch) == pytest.approx(best.bound, rel=1e-9)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(10))
 def test_continuous_bound_is_the_optimum_over_a_fine_grid_of_ages(seed):
     print("seed", seed)
     rng = np.random.default_rng([seed, 2])
     fleet = random_fleet(rng, int(rng.integers(1, 5)))
     budget = float(10 ** rng.uniform(-1.5, 1) * fleet.cost.sum())
     best = check(fleet, budget, None)
-    ages = np.unique(np.concatenate([10 ** np.linspace(-3, 2.5, 1500), fleet.lifetime]))
+    ages = np.unique(np.concatenate([10 ** np.linspace(-3, 2.5, 900), fleet.lifetime]))
     ages = ages[np.isfinite(ages)]
     right = by_linear_program(fleet, budget, ages, 1.0)
     assert right <= best.bound * (1 + 1e-7), "no mixture beats the bound"
@@ -173,7 +173,7 @@ def test_continuous_bound_is_the_optimum_over_a_fine_grid_of_ages(seed):
 
 
 @pytest.mark.parametrize("epoch", [None, 1.0])
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(9))
 def test_host_limits_are_further_rows_of_the_linear_program(epoch, seed):
     print("seed", seed)
     rng = np.random.default_rng([seed, 3])
@@ -185,7 +185,7 @@ def test_host_limits_are_further_rows_of_the_linear_program(epoch, seed):
     }
     best = check(fleet, budget, epoch, limits)
     if epoch is None:
-        ages = np.unique(np.concatenate([10 ** np.linspace(-2, 2.5, 1200), fleet.lifetime]))
+        ages = np.unique(np.concatenate([10 ** np.linspace(-2, 2.5, 700), fleet.lifetime]))
         ages, near = ages[np.isfinite(ages)], 1e-4
     else:
         ages, near = np.arange(1, 400) * epoch, 1e-7
@@ -196,7 +196,7 @@ def test_host_limits_are_further_rows_of_the_linear_program(epoch, seed):
     assert again <= best.bound * (1 + 1e-9), "the bound is the dual value at its own prices"
 
 
-@settings(max_examples=60)
+@settings(max_examples=25, deadline=None)
 @given(st.integers(0, 10**6), st.sampled_from([None, 0.5, 1.0]), st.floats(-4, 0.2))
 def test_promises_hold_on_random_fleets(seed, epoch, log_share):
     rng = np.random.default_rng(seed)
@@ -204,7 +204,7 @@ def test_promises_hold_on_random_fleets(seed, epoch, log_share):
     check(fleet, float(10**log_share * fleet.cost.sum()), epoch)
 
 
-@settings(max_examples=30)
+@settings(max_examples=25, deadline=None)
 @given(st.integers(0, 10**6), st.sampled_from([None, 1.0]), st.floats(-2, 0.2))
 def test_promises_hold_on_random_fleets_with_hosts(seed, epoch, log_share):
     rng = np.random.default_rng(seed)

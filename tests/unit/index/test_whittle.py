@@ -324,6 +324,8 @@ def test_wrong_arguments_are_named():
     for state in (np.nan, [1.0, 2.0]):
         with pytest.raises(BadInput, match="state"):
             whittle_index_at(TABLE_I, state)
+    with pytest.raises(BadInput, match="threads"):
+        whittle_index(TABLE_I, 1.0, threads=0)
     for epoch in (0.0, -1.0, np.nan, np.inf):
         with pytest.raises(BadInput, match="epoch"):
             whittle_index(TABLE_I, 1.0, epoch)
