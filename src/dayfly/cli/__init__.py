@@ -65,6 +65,10 @@ class Lazy(click.Group):
             # Whoever read has gone; the interpreter's own last flush must not complain.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             ctx.exit(1)
+        except OSError as error:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            click.echo(f"dayfly: {error.strerror or error}", err=True)
+            ctx.exit(1)
         return result
 
 

@@ -14,6 +14,9 @@ from dayfly.units import parse_budget, parse_duration
 if TYPE_CHECKING:
     from dayfly.model import Fleet
 
+#: Cost units per second beyond which a budget is a typing error.
+_MOST = 1e12
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Budget:
@@ -56,8 +59,8 @@ def rate(text: str) -> Budget:
         per_s, period = parse_budget(text)
     except BadInput as error:
         raise click.BadParameter(str(error)) from None
-    if not 0 <= per_s < math.inf:
-        raise click.BadParameter(f"must be finite and not negative, got {text}")
+    if not 0 <= per_s <= _MOST:
+        raise click.BadParameter(f"must lie between 0 and {_MOST:g} per second, got {text}")
     stated = text.strip() if text.strip()[-1].isalpha() else f"{text.strip()}/s"
     return Budget(text=stated, per_s=per_s, period_s=period)
 

@@ -100,14 +100,11 @@ def solve(fleet: Fleet, budget: float, host_limit: float | dict[str, float] | No
     """The best fixed rates for a budget per second."""
     best = relax(fleet, budget, host_limit=host_limit)
     published = fleet.arrival * fleet.worth
-    # Items that never fade are all caught in the end, however rarely one comes.
-    endless = fleet.harvest.slope(np.full(len(fleet), np.inf))
-    value = np.where(best.rate > 0, best.value, endless)
     return Plan(
         price=float(best.price),
         rate=best.rate,
-        value=value,
-        missed=np.maximum(published - value, 0.0),
+        value=best.value,
+        missed=np.maximum(published - best.value, 0.0),
         full_hosts=len(best.host_price),
     )
 
@@ -196,12 +193,19 @@ def _print_summary(fleet: Fleet, budget: Budget, found: Plan) -> None:
         f" caught, {show_number(missed * _DAY)} missed; {show_share(found.share)} of what is"
         " published."
     )
-    never = found.rate == 0
-    if never.any():
-        lost = float(found.missed[never].sum())
+    never = (found.rate == 0) & (found.missed > 0)
+    patient = never & np.isinf(fleet.harvest.value(np.full(len(fleet), np.inf)))
+    if (never & ~patient).any():
+        lost = float(found.missed[never & ~patient].sum())
         print_line(
-            f"{int(never.sum()):,} sources are never crawled: at this budget a crawl is worth more"
-            f" elsewhere. They publish {show_number(lost * _DAY)} value/day."
+            f"Never crawled: {int((never & ~patient).sum()):,}, which publish"
+            f" {show_number(lost * _DAY)} value/day; the budget and the limits are better used"
+            " elsewhere."
+        )
+    if patient.any():
+        print_line(
+            f"Left to spare budget: {int(patient.sum()):,}, whose items never fade and can wait."
+            " Give them a half-life to have them planned."
         )
     if found.full_hosts:
         print_line(

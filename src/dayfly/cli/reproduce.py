@@ -89,7 +89,7 @@ def _show(study: Study) -> None:
 
     effort, wrong = study.effort, study.disagreeing
     print_table(
-        ("row", "printed", "right", "ours", "95 %", "bound", "agrees"), map(line, study.rows)
+        ("row", "printed", "right", "ours", "95 %", "bound", "ours right?"), map(line, study.rows)
     )
     print_line()
     if effort.quick:

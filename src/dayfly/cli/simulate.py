@@ -146,6 +146,16 @@ def simulate(
         f"{len(sources):,} sources with {budget.text}, {when}, for"
         f" {show_duration(n_epochs * epoch)}; {arrivals} arrivals, seed {seed}."
     )
+    if arrivals == "poisson":
+        print_line("The bound holds on average: by chance a run may lie above it.")
+    if "exact" in runs:
+        print_line("exact is the optimum without carrying budget over, which the others may.")
+    half_life = float(np.log(2) / np.median(sources.decay)) if len(sources) else np.inf
+    if not continuous and epoch > half_life:
+        print_line(
+            f"Half of the sources fade faster ({show_duration(half_life)}) than decisions are made:"
+            " a shorter --epoch, or --continuous, would catch more."
+        )
 
 
 def _policy(name: str) -> Policy:

@@ -66,7 +66,11 @@ def stochastic_bound(
         raise BadInput("the stochastic bound needs an epoch")
     if not (np.isfinite(budget) and budget >= 0):
         raise BadInput(f"budget must be finite and not negative, got {budget}")
-    seen = np.ones(len(fleet), dtype=np.bool_) if observed is None else np.asarray(observed)
+    seen = (
+        np.ones(len(fleet), dtype=np.bool_)
+        if observed is None
+        else np.broadcast_to(np.asarray(observed, dtype=np.bool_), (len(fleet),))
+    )
     blind = seen & ~scalar_state(fleet, epoch)
     if blind.any():
         row = int(np.flatnonzero(blind)[0])

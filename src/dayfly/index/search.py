@@ -125,7 +125,8 @@ def _bracket(
         if listable and low > 0 and _ladder(response, rate_low, rate_high).steps <= few:
             break
         # Where spending jumps, a slope may creep towards the jump from one side for ever.
-        closing = last is not None and abs(spent - budget) < 0.1 * abs(last[1] - budget)
+        miss, missed = spent - budget, 0.0 if last is None else last[1] - budget
+        closing = miss * missed > 0 and abs(miss) < 0.1 * abs(missed)
         slow = 0 if closing or high - low <= 0.5 * width else slow + 1
         if last is not None and last[1] == spent:
             slow = 9

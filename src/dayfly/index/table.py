@@ -32,8 +32,8 @@ def stochastic_index(
 ) -> Array:
     """Worth of crawling each source now, per unit of cost, where the waiting value is seen.
 
-    Unlike `whittle_index_at` it knows that arrivals are random: waiting may bring more than its
-    mean, and a crawl waits for that.
+    Unlike `whittle_index_at` it knows that arrivals are random: what waits now may be more than
+    will wait at the next visits, and is worth taking.
 
     Parameters
     ----------

@@ -90,9 +90,10 @@ def page(study: Study, without_figures: str | None = None) -> str:
         "<h1>The papers, reproduced</h1>",
         _quick(study),
         f'<p class="verdict {"wrong" if wrong else "right"}">{_text(verdict)}</p>',
-        "<p>What four documents on crawling ephemeral content print, what is right, and what "
-        "<code>dayfly reproduce</code> measures. Values are per epoch. The bound is what no policy "
-        "can exceed with the same budget and information.</p>",
+        "<p>What three documents on crawling ephemeral content print (a fourth, on learning, "
+        "follows with the learner), what is right, and what <code>dayfly reproduce</code> "
+        "measures. Values are per epoch. The bound is what no policy can exceed with the same "
+        "budget and information.</p>",
         "<dl>",
         *(f"<dt>[{key}]</dt><dd>{_text(title)}</dd>" for key, title in _PAPERS),
         "</dl>",

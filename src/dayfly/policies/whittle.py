@@ -30,10 +30,10 @@ def patience(view: View) -> float:
     """Continuous time: the share of the price at which a source is crawled.
 
     A little above the price while the purse is empty, so that it can fill for who is dear; below it
-    as it fills, so that nothing is lost when it is full. In between it finds the level at which
-    just the budget is spent. The numbers are flat around their best (docs/model.md).
+    as it fills, and down to nothing where it would overflow, so that no budget is lost. In between
+    it finds the level at which just the budget is spent.
     """
-    return 1.02 - 0.2 * view.full
+    return min(1.02 - 0.2 * view.full, 8.4 * (1.0 - view.full))
 
 
 @functools.lru_cache(maxsize=8)
@@ -117,7 +117,7 @@ class DualDescent:
     ) -> None:
         self.price, self.step = price, step
         self.continuous_threshold = continuous_threshold
-        self.calls = 0
+        self.calls, self.last = 0, 0.0
 
     def choose(self, view: View, budget: float, rng: np.random.Generator) -> Rows:
         """The rows at or above the present price; then moves the price."""
@@ -131,5 +131,8 @@ class DualDescent:
         rows = fill_budget(index, view.fleet.cost, budget, view.allowed, least=self.price)
         self.calls += 1
         b = self.step / -(-self.calls // 100)
-        self.price = max(0.0, self.price + b * (float(view.fleet.cost[rows].sum()) - view.pace))
+        # In continuous time the budget of this call is what accrued since the last one.
+        due = view.pace if view.epoch is not None else view.pace * (view.now - self.last)
+        self.last = view.now
+        self.price = max(0.0, self.price + b * (float(view.fleet.cost[rows].sum()) - due))
         return rows

@@ -86,7 +86,8 @@ def simulate(
     observed
         Whether the policy sees what waits, for all or per source.
     start
-        What waits at the first decision; one epoch's expected harvest if None ([J]: X = u).
+        What waits at the first decision; if None, one epoch's expected harvest ([J]: X = u), or
+        nothing in continuous time.
     believed
         The fleet that the policy believes in; the truth if None.
     burst
@@ -184,7 +185,8 @@ def _world(
     rng: np.random.Generator,
 ) -> tuple[Waiting, Array]:
     """The world at the first decision, and the age of each source as a policy may know it."""
-    age = np.full(len(fleet), epoch)
+    # Slotted, the papers start from X = u; in continuous time nothing waits anywhere at first.
+    age = np.full(len(fleet), 0.0 if continuous else epoch)
     if arrivals not in ("mean", "poisson"):
         raise BadInput(f"arrivals must be 'mean' or 'poisson', got {arrivals!r}")
     ceiling = fleet.harvest.value(np.full(len(fleet), np.inf))

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from dayfly.errors import BadInput
+from dayfly.index import relax
 from dayfly.model import Array, Fleet, Mask, Rows
 from dayfly.policies import Policy, View
 from dayfly.simulate.waiting import Waiting
 
-#: Most instants per epoch at which continuous time is looked at.
-_FINEST = 64
+#: Continuous time is looked at so often within the age at which the busiest source is due.
+_FINEST = 32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,9 +79,7 @@ class Stage:
         """
         cost, pace = self.fleet.cost, self.budget / self.epoch
         dearest = float(cost.max(initial=0.0))
-        # As often as the cheapest crawl is paid for, but no finer than matters.
-        often = self.budget / float(cost.min(initial=np.inf))
-        instants = int(np.clip(often, 1, _FINEST))
+        instants = self._instants()
         between = self.epoch / instants
         # Savings without end are never full; a purse of the usual size tells when there is plenty.
         plenty = self.burst if np.isfinite(self.burst) else 4.0 * dearest
@@ -101,6 +100,17 @@ class Stage:
                     purse -= steps[-1].spent
                 age = self._pass(age, rows, between)
             yield _together(now, steps)
+
+    def _instants(self) -> int:
+        """Looks per epoch: as often as the cheapest crawl is paid for, but no finer than matters.
+
+        It must not matter how long the epoch is: that is only how the budget was written.
+        """
+        if not len(self.fleet) or self.budget == 0:
+            return 1
+        paid = float(self.fleet.cost.min()) * self.epoch / self.budget
+        soonest = float(relax(self.fleet, self.budget / self.epoch).age.min())
+        return max(int(np.ceil(self.epoch / max(paid, soonest / _FINEST))), 1)
 
     def _view(
         self, now: float, age: Array, *, epoch: float | None, pace: float, full: float = 0.0

@@ -157,7 +157,7 @@ def test_plan_in_words(path):
     assert "… and 2 more; --top 0 shows all" in text
     assert re.search(r"^\+10 % +2.2/h", text, re.MULTILINE)
     never = [row for row in found["sources"] if row["interval_s"] is None]
-    assert f"{len(never)} sources are never crawled" in text
+    assert f"Never crawled: {len(never)}, which publish" in text
     curve = found["budget_curve"]
     more = (curve[3]["value_per_s"] - curve[2]["value_per_s"]) * DAY
     said = re.search(r"The next 10 % of budget would catch ([\d.,]+) value/day more", text)
@@ -193,12 +193,15 @@ def test_a_plan_that_cannot_be_written_leaves_nothing(path, tmp_path):
     assert sorted(p.name for p in tmp_path.iterdir()) == ["fleet.csv"]
 
 
-def test_items_that_never_fade_are_caught_however_rarely():
+def test_items_that_never_fade_are_left_to_spare_budget_and_not_counted_as_caught():
     text = "id,arrival,decay\nsteady,1,0\nfading,1,0.1\n"
     result = run("plan", "-", "--budget", "1", "--json", input=text)
     rows = {row["id"]: row for row in json.loads(result.stdout)["sources"]}
-    assert rows["steady"]["value_missed_per_s"] == 0.0
-    assert rows["fading"]["value_missed_per_s"] > 0.0
+    assert rows["steady"]["interval_s"] is None
+    assert rows["steady"]["value_per_s"] == 0.0
+    assert rows["fading"]["value_per_s"] > 0.0
+    said = run("plan", "-", "--budget", "1", input=text).stdout
+    assert "Left to spare budget: 1, whose items never fade" in said
 
 
 def test_no_budget_catches_nothing(path):

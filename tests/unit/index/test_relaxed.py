@@ -357,6 +357,31 @@ def test_lifetime_jump_makes_the_lifetime_itself_the_age():
         np.testing.assert_allclose(best.age[inside], fleet.lifetime[inside], rtol=1e-9)
 
 
+@pytest.mark.parametrize("epoch", [None, 1.0])
+def test_budgets_next_to_a_jump_of_the_spending(monkeypatch, epoch):
+    """Slow decay and short lifetimes: spending is nearly flat between jumps, and slopes mislead."""
+    asked = []
+    counted = search._Asked.__call__
+
+    def count(self, price):
+        asked.append(price)
+        return counted(self, price)
+
+    monkeypatch.setattr(search._Asked, "__call__", count)
+    for seed in range(30):
+        rng = np.random.default_rng([seed, 4])
+        n = int(rng.integers(1, 12))
+        fleet = Fleet(
+            arrival=10 ** rng.uniform(-1, 1, n), decay=10 ** rng.uniform(-6, -1, n),
+            lifetime=rng.uniform(0.5, 9, n), cost=rng.choice([0.5, 1, 2], n),
+        )  # fmt: skip
+        some = rng.permutation(n)[: int(rng.integers(1, n + 1))]
+        for off in (0, 1e-13, 1e-6, 1e-3, -1e-3, -1e-6, -1e-13):
+            asked.clear()
+            check(fleet, float((fleet.cost / fleet.lifetime)[some].sum() * (1 + off)), epoch)
+            assert len(asked) < 200, "the search creeps"
+
+
 def test_best_age_is_the_lower_branch_of_lambert_w():
     """τ = (−1 − W₋₁((pC/u* − 1)/e))/μ [J §VII], away from the branch point."""
     for cost in (0.5, 2.0):

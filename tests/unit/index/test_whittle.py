@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 
@@ -266,6 +266,7 @@ def test_continuous_time_is_the_limit_of_short_epochs():
 rates = st.floats(1e-6, 1e6)
 
 
+@settings(deadline=None)
 @given(rates, rates, st.floats(0, 1e8), st.floats(0, 1e8), st.sampled_from([None, 0.01, 1.0, 50.0]))
 def test_index_is_monotone_in_age(arrival, decay, one, two, epoch):
     fleet = Fleet(
@@ -282,6 +283,7 @@ def test_index_is_monotone_in_age(arrival, decay, one, two, epoch):
     assert (young <= old * (1 + 1e-12)).all()
 
 
+@settings(deadline=None)
 @given(
     rates, rates, st.floats(-1, 1.5), st.floats(-1, 1.5), st.sampled_from([None, 1e-3, 1.0, 50.0])
 )

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dayfly.policies import fill_budget, select, top
@@ -29,6 +29,7 @@ scores = st.lists(st.sampled_from([-1.0, 0.0, 0.25, 1.0, 2.0, 3.5, np.inf]), max
 costs = st.sampled_from([0.125, 0.5, 1.0, 1.0, 2.0, 7.0])
 
 
+@settings(deadline=None)
 @given(scores, st.integers(0, 70))
 def test_top_is_the_head_of_a_stable_sort(score, m):
     found = top(np.array(score), m)
@@ -36,6 +37,7 @@ def test_top_is_the_head_of_a_stable_sort(score, m):
     assert found.tolist() == naive_order(score)[:m]
 
 
+@settings(deadline=None)
 @given(st.integers(0, 10**6), st.integers(1, 40))
 def test_top_through_a_sample_is_the_same(seed, m):
     rng = np.random.default_rng(seed)
@@ -56,6 +58,7 @@ def test_top_is_exact_where_the_sample_misleads(monkeypatch):
         assert top(score, 45).tolist() == naive_order(score)[:45]
 
 
+@settings(deadline=None)
 @given(st.data(), scores, st.floats(0, 80))
 def test_fill_budget_is_the_naive_loop(data, score, budget):
     n = len(score)
@@ -85,6 +88,7 @@ def test_fill_budget_of_a_long_fleet_is_the_naive_loop(monkeypatch, seed):
         assert fill_budget(score, cost, budget).tolist() == naive_fill(score, cost, budget)
 
 
+@settings(deadline=None)
 @given(st.lists(st.floats(0.01, 10), min_size=1, max_size=30), st.floats(0, 50))
 def test_any_costs_stay_within_the_budget_and_leave_nothing_affordable(cost, budget):
     cost = np.array(cost)

@@ -118,8 +118,9 @@ def test_in_continuous_time_only_those_near_the_price_are_crawled():
     price = relax(fleet, 0.5).price
     due = fleet.harvest.age_at(np.full(2, price))[0]
     for share, full, wanted in (
-        (0.8, 1.0, []),
-        (0.99, 1.0, [0, 1]),
+        (0.8, 0.8, []),
+        (0.99, 0.8, [0, 1]),
+        (0.1, 1.0, [0, 1]),
         (0.95, 0.0, []),
         (1.1, 0.0, [0, 1]),
     ):
