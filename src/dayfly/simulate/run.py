@@ -165,6 +165,8 @@ def play(
     belief = fleet if believed is None else believed
     if len(belief) != len(fleet):
         raise BadInput(f"the believed fleet has {len(belief)} sources, the true one {len(fleet)}")
+    if not np.array_equal(belief.cost, fleet.cost):
+        raise BadInput("the believed fleet must have the true costs: the budget is spent in them")
     if burst is None:
         burst = (4.0 if continuous else 1.0) * float(fleet.cost.max(initial=0.0))
     stage = Stage(

@@ -117,12 +117,13 @@ def test_in_continuous_time_only_those_near_the_price_are_crawled():
     fleet = Fleet(arrival=[1.0, 1.0], decay=0.5)
     price = relax(fleet, 0.5).price
     due = fleet.harvest.age_at(np.full(2, price))[0]
+    # The fuller the purse, the less is asked for; when it overflows, nothing is.
     for share, full, wanted in (
-        (0.8, 0.8, []),
-        (0.99, 0.8, [0, 1]),
-        (0.1, 1.0, [0, 1]),
         (0.95, 0.0, []),
         (1.1, 0.0, [0, 1]),
+        (0.9, 0.5, []),
+        (0.99, 0.5, [0, 1]),
+        (0.1, 1.0, [0, 1]),
     ):
         view = view_of(fleet, [share * due] * 2, None, 0.5, full=full)
         assert Whittle().choose(view, 5.0, RNG).tolist() == wanted, (share, full)

@@ -358,7 +358,19 @@ def test_wrong_arguments_are_named_before_anything_is_played(wrong, sentence):
         simulate(TABLE_I, Never(), **arguments)
 
 
+@pytest.mark.parametrize("continuous", [False, True])
+@pytest.mark.parametrize(
+    ("rows", "sentence"),
+    [([0, 0], "twice"), ([4], "outside"), ([-1], "outside"), ([0, 1, 2, 3], "spent 4")],
+)
+def test_a_policy_that_breaks_the_rules_earns_nothing(continuous, rows, sentence):
+    with pytest.raises(BadInput, match=sentence):
+        simulate(TABLE_I, Always(*rows), 1.5, 5, continuous=continuous)
+
+
 def test_more_wrong_arguments():
+    with pytest.raises(BadInput, match="costs"):
+        simulate(TABLE_I, Whittle(), 1.0, 5, believed=TABLE_I.replace(cost=2.0))
     with pytest.raises(UnknownName, match="gaussian"):
         simulate(TABLE_I, Whittle(), 1.0, 5, law="gaussian")
     with pytest.raises(BadInput, match="cannot be observed"):
