@@ -36,7 +36,7 @@ bench: $(READY)         ## ratios measured in one run, threads pinned
 	OMP_PROC_BIND=true OMP_PLACES=cores $(THREADS) $(BIN)/python -m benchmarks
 
 docs: $(READY)
-	$(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 format: $(READY)
 	$(BIN)/ruff format --quiet . && $(BIN)/ruff check --quiet --fix .
