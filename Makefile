@@ -21,8 +21,8 @@ demo: $(READY)          ## crawl three feeds on loopback, then reproduce the pap
 test: check             ## style, types, layers, unit tests and doctests (minutes)
 	$(THREADS) $(BIN)/python -m pytest -q -n auto -m "not acceptance and not soak"
 
-acceptance: $(READY)    ## slow acceptance tests (tens of minutes)
-	$(THREADS) $(BIN)/python -m pytest -q -n auto -m acceptance --durations=10
+acceptance: $(READY)    ## slow acceptance tests, with the figures that they print
+	$(THREADS) $(BIN)/python -m pytest -q -n auto -m acceptance -rP --durations=10
 
 soak: $(READY)          ## hours; by hand
 	$(BIN)/python -m pytest -q -m soak

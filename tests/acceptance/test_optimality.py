@@ -31,7 +31,8 @@ def test_whittle_reaches_99_8_percent_of_the_bound_on_fifteen_random_fleets(cont
         n = round(10 ** rng.uniform(np.log10(50), 3))
         fleet = random_fleet(rng, n)
         budget = float(rng.uniform(0.05, 0.3) * n)
-        steps = play(fleet, Whittle(), budget, BURN_IN + EPOCHS, continuous=continuous)
+        u = fleet.harvest.value(np.ones(n))  # [J]: every source was crawled one epoch ago
+        steps = play(fleet, Whittle(), budget, BURN_IN + EPOCHS, continuous=continuous, start=u)
         rewards = np.array([step.reward for step in steps])
         bound = relax(fleet, budget, None if continuous else 1.0).bound
         share = rewards[BURN_IN:].mean() / bound

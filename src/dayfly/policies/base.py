@@ -24,7 +24,7 @@ class View:
     #: Cost units per epoch (per unit of time if continuous) in the long run. What may be spent
     #: at this instant is the `budget` of `choose`; it differs by what was carried over.
     pace: float
-    #: Continuous time: how full the purse is, 0 to 1; at 1, budget that accrues is lost.
+    #: How full the purse of saved budget is, 0 to 1; at 1, budget that accrues is lost.
     full: float = 0.0
     #: What waits at each source, NaN where that is not observed; None if nothing is.
     state: Array | None = None

@@ -27,7 +27,7 @@ def index_of(view: View) -> Array:
 
 
 def patience(view: View) -> float:
-    """Continuous time: the share of the price at which a source is crawled.
+    """The share of the price at which a source is crawled, where budget is saved up.
 
     A little above the price while the purse is empty, so that it can fill for who is dear; below it
     as it fills, and down to nothing where it would overflow, so that no budget is lost. In between
@@ -42,21 +42,41 @@ def fair_price(fleet: Fleet, pace: float, epoch: float | None) -> float:
     return relax(fleet, pace, epoch).price
 
 
+@functools.lru_cache(maxsize=8)
+def saves(fleet: Fleet, pace: float, epoch: float | None) -> bool:
+    """Whether budget must be saved up: in continuous time, and where an epoch's budget does not
+    pay for everybody who is worth a crawl while cheaper ones would spend it.
+    """
+    if epoch is None:
+        return True
+    dear = fleet.cost > pace
+    if not dear.any() or (fleet.cost == fleet.cost[0]).all():
+        return False
+    return bool((relax(fleet, pace, epoch).rate[dear] > 0).any())
+
+
+def least_index(view: View) -> float:
+    """The index from which on a source is crawled now, if the budget affords it.
+
+    Without it, whoever is cheap would be crawled the moment its cost has accrued, and nothing
+    would ever be saved up for the dear. Slotted time fills its budget, as the papers do.
+    """
+    if not saves(view.fleet, view.pace, view.epoch):
+        return -np.inf
+    return patience(view) * fair_price(view.fleet, view.pace, view.epoch)
+
+
 @dataclass(frozen=True)
 class Whittle:
     """Takes the largest Whittle indices [J, Theorem 1]; mixes observed and unobserved sources."""
 
     def choose(self, view: View, budget: float, rng: np.random.Generator) -> Rows:
-        """The best rows that the budget affords; in continuous time only those near the price."""
+        """The best rows that the budget affords; where it is saved up, those near the price."""
         if view.epoch is not None and view.state is None and view.allowed is None:
             cost = float(view.fleet.cost[0]) if len(view.fleet) else 1.0
             if len(view.fleet) and bool((view.fleet.cost == cost).all()) and np.isfinite(budget):
                 return best(view.fleet, view.age, affordable(budget, cost), view.epoch)
-        least = -np.inf
-        if view.epoch is None:
-            # Without it, whoever is cheap would be crawled the moment its cost has accrued, and
-            # nothing would ever be saved up for the dear.
-            least = patience(view) * fair_price(view.fleet, view.pace, None)
+        least = least_index(view)
         return fill_budget(index_of(view), view.fleet.cost, budget, view.allowed, least)
 
 
@@ -76,7 +96,7 @@ class StochasticWhittle:
         index = stochastic_index(view.fleet, state, view.epoch, self.law)
         if not seen.all():
             index = np.where(seen, index, whittle_index(view.fleet, view.age, view.epoch))
-        return fill_budget(index, view.fleet.cost, budget, view.allowed)
+        return fill_budget(index, view.fleet.cost, budget, view.allowed, least_index(view))
 
 
 @dataclass(frozen=True)

@@ -60,11 +60,13 @@ class Stage:
 
     def slotted(self, epochs: int) -> Iterator[Step]:
         """All crawls of an epoch are decided at once, at its end."""
-        age, purse = self.age, 0.0
+        age, purse, plenty = self.age, 0.0, self._plenty(1.0)
         for number in range(epochs):
             now = number * self.epoch
-            purse = np.inf if self.soft else min(purse, self.burst) + self.budget
-            view = self._view(now, age, epoch=self.epoch, pace=self.budget)
+            saved = min(purse, self.burst)
+            purse = np.inf if self.soft else saved + self.budget
+            full = min(saved / plenty, 1.0) if plenty > 0 else 1.0
+            view = self._view(now, age, epoch=self.epoch, pace=self.budget, full=full)
             rows = self._chosen(view, purse)
             step = self._crawl(now, rows, age)
             purse -= step.spent
@@ -81,9 +83,7 @@ class Stage:
         dearest = float(cost.max(initial=0.0))
         instants = self._instants()
         between = self.epoch / instants
-        # Savings without end are never full; a purse of the usual size tells when there is plenty.
-        plenty = self.burst if np.isfinite(self.burst) else 4.0 * dearest
-        age, purse = self.age, 0.0
+        age, purse, plenty = self.age, 0.0, self._plenty(4.0)
         for number in range(epochs):
             steps = []
             for instant in range(instants):
@@ -101,6 +101,12 @@ class Stage:
                 age = self._pass(age, rows, between)
             yield _together(now, steps)
 
+    def _plenty(self, crawls: float) -> float:
+        """Savings that count as a full purse; the usual size, where they may grow without end."""
+        if np.isfinite(self.burst):
+            return self.burst
+        return crawls * float(self.fleet.cost.max(initial=0.0))
+
     def _instants(self) -> int:
         """Looks per epoch: as often as the cheapest crawl is paid for, but no finer than matters.
 
@@ -113,7 +119,7 @@ class Stage:
         return max(int(np.ceil(self.epoch / max(paid, soonest / _FINEST))), 1)
 
     def _view(
-        self, now: float, age: Array, *, epoch: float | None, pace: float, full: float = 0.0
+        self, now: float, age: Array, *, epoch: float | None, pace: float, full: float
     ) -> View:
         state = np.where(self.seen, self.world.seen(), np.nan) if self.seen.any() else None
         return View(

@@ -127,3 +127,31 @@ def test_in_continuous_time_only_those_near_the_price_are_crawled():
     ):
         view = view_of(fleet, [share * due] * 2, None, 0.5, full=full)
         assert Whittle().choose(view, 5.0, RNG).tolist() == wanted, (share, full)
+
+
+@pytest.mark.parametrize("budget", [0.3, 1.0, 1.5])
+def test_an_epoch_that_cannot_pay_for_the_dear_saves_up_for_them(budget):
+    """Filled with whoever fits, the budget would go to the cheap for ever: a quarter is lost."""
+    rng = np.random.default_rng([0, 9])
+    n = 50
+    fleet = Fleet(
+        arrival=10 ** rng.uniform(-1, 1, n), decay=10 ** rng.uniform(-2, 0, n),
+        worth=rng.uniform(0.1, 1, n), cost=rng.choice([0.5, 1, 2], n),
+    )  # fmt: skip
+    run = simulate(fleet, Whittle(), budget, 700, burn_in=300)
+    assert run.share > 0.97
+    assert run.spent == pytest.approx(budget, rel=0.01)
+    assert run.crawls[fleet.cost == 2].sum() > 0
+    # What cannot be carried over cannot be saved: then the budget is filled, as it always was.
+    hard = simulate(fleet, Whittle(), budget, 100, burst=0.0)
+    assert hard.crawls[fleet.cost > budget].sum() == 0
+    assert (hard.crawls.sum() > 0) == (budget >= 0.5)
+
+
+def test_a_budget_that_pays_for_everybody_is_filled():
+    """Slotted time takes what fits, however low its index, as the papers do."""
+    fleet = Fleet(arrival=[9.0, 1e-6, 1e-6], decay=0.5, cost=[1.0, 2.0, 1.0])
+    view = view_of(fleet, [1, 1, 1], pace=4.0)
+    assert Whittle().choose(view, 4.0, RNG).tolist() == [0, 2, 1]
+    # Nor is anything saved for someone dear whom nobody would crawl.
+    assert Whittle().choose(view_of(fleet, [1, 1, 1], pace=1.0), 2.0, RNG).tolist() == [0, 2]
