@@ -1,8 +1,9 @@
 """Work on long columns in pieces that fit the cache, on as many cores as there are.
 
 A fleet of ten million does not fit any cache: evaluated in one go, every intermediate result
-travels to memory and back. In blocks of 32 k floats it stays, and numpy lets go of the interpreter
-while it computes, so blocks run side by side. The result is the same bit for bit.
+travels to memory and back. In blocks of a megabyte it stays, and numpy lets go of the interpreter
+while it computes, so blocks run side by side; smaller ones would wait for the interpreter more than
+they gain. The result is the same.
 """
 
 import os
@@ -11,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from dayfly.model import Array, Harvest, Mixed, Rows
 
-_BLOCK = 1 << 15
+_BLOCK = 1 << 17
 #: Below this, starting threads costs more than they save.
 _ALONE = 1 << 18
 

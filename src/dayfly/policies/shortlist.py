@@ -15,7 +15,7 @@ from dayfly.model import Array, Fleet, Harvest, Mixed, Rows
 from dayfly.policies.select import enough, top
 
 _LARGE = 1 << 17
-_SAMPLE = 1 << 16
+_SAMPLE = 1 << 14
 #: Rounding may carry a bound below what it bounds by this much.
 _SAFE = 1 - 1e-9
 
