@@ -20,6 +20,7 @@ COMMANDS = {
     "bound": ("dayfly.cli.bound:bound", "The most that a budget can catch, and its price."),
     "index": ("dayfly.cli.index:index", "What one crawl of each source is worth now."),
     "reproduce": ("dayfly.cli.reproduce:reproduce", "The papers' numbers and figures, checked."),
+    "trial": ("dayfly.cli.trial:trial", "The scheduler put to the test, beside its aims."),
 }
 
 

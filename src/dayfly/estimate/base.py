@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from dayfly.model import Crawl, Fleet
 
@@ -24,6 +26,41 @@ class Estimate:
     worth: float
     #: All that the estimator must know to carry on from here; only it can read this.
     memory: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Estimates:
+    """What is believed about many sources, as columns; None leaves a column as it is.
+
+    Besides beliefs it carries what an operator may change: cost, weight, host and group.
+
+    >>> Estimates(row=[4, 7], arrival=[0.1, 0.2], weight=2.0).arrival
+    [0.1, 0.2]
+    """
+
+    #: The sources, by row; no row twice.
+    row: npt.ArrayLike
+    arrival: npt.ArrayLike | None = None
+    decay: npt.ArrayLike | None = None
+    worth: npt.ArrayLike | None = None
+    cost: npt.ArrayLike | None = None
+    #: Multiplies `worth`; 1 where nobody ever said anything.
+    weight: npt.ArrayLike | None = None
+    host: str | Sequence[str] | None = None
+    group: str | Sequence[str] | None = None
+
+    @classmethod
+    def of(cls, estimates: Estimates | Iterable[Estimate]) -> Estimates:
+        """The same beliefs as columns; of two about one source the later counts."""
+        if isinstance(estimates, Estimates):
+            return estimates
+        last = {estimate.row: estimate for estimate in estimates}
+        return cls(
+            row=np.array(list(last), dtype=np.int64),
+            arrival=np.array([estimate.arrival for estimate in last.values()]),
+            decay=np.array([estimate.decay for estimate in last.values()]),
+            worth=np.array([estimate.worth for estimate in last.values()]),
+        )
 
 
 class Estimator(Protocol):

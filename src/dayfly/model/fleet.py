@@ -173,6 +173,37 @@ class Fleet:
         part._row = np.arange(self._n)[rows] if isinstance(self._row, range) else self._row[rows]
         return part
 
+    @classmethod
+    def assemble(
+        cls,
+        columns: Mapping[str, Array],
+        *,
+        kind_code: npt.NDArray[np.uint8],
+        host_code: npt.NDArray[np.int32],
+        hosts: tuple[str, ...],
+    ) -> Fleet:
+        """A fleet from columns that are known to be right, all of them, unchecked and uncopied."""
+        fleet = object.__new__(cls)
+        for name in NUMBERS:
+            column = columns[name].view()
+            column.flags.writeable = False
+            setattr(fleet, name, column)
+        fleet.kind_code, fleet.host_code, fleet.hosts = kind_code, host_code, hosts
+        fleet._n, fleet._id = len(fleet.arrival), None
+        fleet._row = range(fleet._n)
+        return fleet
+
+    @property
+    def named(self) -> bool:
+        """Whether the sources have identifiers of their own."""
+        return self._id is not None
+
+    def named_by(self, names: Sequence[str]) -> Fleet:
+        """The same sources under these identifiers."""
+        fleet = self.take(slice(None))
+        fleet._id = np.array(names, dtype=object)
+        return fleet
+
     def concat(self, other: Fleet) -> Fleet:
         """These sources, then those; names only if both have them."""
         columns: dict[str, Any] = {

@@ -18,7 +18,14 @@ from typing import Self
 import numpy as np
 
 from dayfly.model.arrays import Array, Mask, Rows
-from dayfly.model.special import knee, lag, rise, rise_inverse, saturation
+from dayfly.model.special import (
+    knee,
+    lag,
+    rise,
+    rise_inverse,
+    rise_inverse_below,
+    saturation,
+)
 
 #: Decays below this count as none.
 _ENDLESS = 1e-100
@@ -63,6 +70,10 @@ class Harvest:
 
         return first_age(self.index, price, self._scale())
 
+    def age_below(self, price: Array) -> Array:
+        """An age not above `age_at(price)`, close to it, and perhaps cheaper to get."""
+        return self.age_at(price) * (1.0 - 1e-7)
+
     def age_of(self, state: Array) -> Array:
         """Age at which this much is expected to wait; infinite from the ceiling on."""
         from dayfly.model.inverse import first_age
@@ -90,7 +101,7 @@ class Ephemeral(Harvest):
     """Items fade at one rate and may expire: f = (Λξ/μ)(1 − e^(−μ·min(τ, L))) [J 1], [L]."""
 
     def __init__(self, income: Array, decay: Array, lifetime: Array | None = None) -> None:
-        self.income = income
+        self._income: Array | None = income
         # What takes 1e100 units of time to fade does not fade; prices would underflow.
         self.decay = np.where(decay < _ENDLESS, 0.0, decay) if (decay < _ENDLESS).any() else decay
         self.lifetime = None if lifetime is None or np.isinf(lifetime).all() else lifetime
@@ -99,12 +110,27 @@ class Ephemeral(Harvest):
         # Items that never fade make u* infinite; their index is the limit 0, not 0·∞.
         self.fades = bool(np.isfinite(self.ceiling).all())
 
+    @property
+    def income(self) -> Array:
+        """Value that appears per unit of time, Λξ."""
+        if self._income is None:
+            self._income = self.ceiling * self.decay
+        return self._income
+
     def __getitem__(self, rows: slice | Rows) -> Self:
         part = object.__new__(type(self))
-        part.income, part.decay = self.income[rows], self.decay[rows]
+        part._income, part.decay = self.income[rows], self.decay[rows]
         part.lifetime = None if self.lifetime is None else self.lifetime[rows]
         part.ceiling, part.fades = self.ceiling[rows], self.fades
         return part
+
+    @classmethod
+    def fading(cls, ceiling: Array, decay: Array) -> Self:
+        """Curves of items that fade, all of them, and do not expire; nothing is checked."""
+        curves = object.__new__(cls)
+        curves.ceiling, curves.decay, curves._income = ceiling, decay, None
+        curves.lifetime, curves.fades = None, True
+        return curves
 
     def value(self, age: Array) -> Array:
         if self.lifetime is not None:
@@ -167,6 +193,14 @@ class Ephemeral(Harvest):
             age = np.where((self.decay > 0) & np.isfinite(self.ceiling), age, np.inf)
             age = np.where(price > 0, age, 0.0)
         return age if self.lifetime is None else self._by_expiry(age, price)
+
+    def age_below(self, price: Array) -> Array:
+        if self.lifetime is not None or not self.fades:
+            return super().age_below(price)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            age = rise_inverse_below(price / self.ceiling)
+            age /= self.decay
+        return age
 
     def age_of(self, state: Array) -> Array:
         with np.errstate(divide="ignore", invalid="ignore"):

@@ -1,9 +1,10 @@
-"""The four special functions behind every harvest curve, each accurate to the last few bits.
+"""The special functions behind every harvest curve, each accurate to the last few bits.
 
 Written out, they subtract nearly equal numbers where `x` is small: 1 − e^(−x)(1+x) has no correct
 digit left at x = 1e-9. Here a power series takes over before that happens.
 """
 
+import functools
 import math
 
 import numpy as np
@@ -29,6 +30,10 @@ _BRANCH = [
     1.0, 1 / 3, 1 / 36, -1 / 270, 1 / 4320, 1 / 17010, -139 / 5443200, 1 / 204120,
     -571 / 2351462400,
 ]  # fmt: skip
+
+
+#: Knots of the table behind `rise_inverse_below`; from the last few on the curve is too steep.
+_KNOTS, _STEEP = 4096, 4064
 
 
 def rise(x: Array) -> Array:
@@ -113,6 +118,44 @@ def rise_inverse(y: Array) -> Array:
     np.copyto(near, x, where=np.less(x, 0.02))
     np.copyto(near, np.inf, where=np.greater_equal(y, 1.0))
     return near
+
+
+@functools.cache
+def _knots() -> tuple[Array, Array]:
+    """x and dx/dt at evenly spaced t = √y, where P(2, x) = y."""
+    t = np.arange(_KNOTS + 1) / _KNOTS
+    x = rise_inverse(t[:-1] ** 2)
+    slope = np.empty_like(x)
+    slope[0] = math.sqrt(2.0)
+    slope[1:] = 2.0 * t[1:-1] / (x[1:] * np.exp(-x[1:]))
+    return x, slope
+
+
+def rise_inverse_below(y: Array) -> Array:
+    """A number not above the x with P(2, x) = y, and close to it, at a quarter of the work.
+
+    x is convex in √y, so each tangent of that curve lies below it; here the one at the knot before.
+
+    >>> y = np.array([1e-4, 0.3, 0.9])
+    >>> (rise_inverse_below(y) / rise_inverse(y)).round(5)
+    array([1., 1., 1.])
+    >>> rise_inverse_below(np.array([0.0, 1.0]))
+    array([ 0., inf])
+    """
+    x, slope = _knots()
+    t = np.sqrt(np.clip(y, 0.0, 1.0))
+    t *= _KNOTS
+    knot = np.minimum(t, _STEEP).astype(np.int32)
+    t -= knot
+    t *= 1.0 / _KNOTS
+    found = slope[knot]
+    found *= t
+    found += x[knot]
+    found *= 1.0 - 1e-9  # what the knots themselves may be off
+    rows = np.flatnonzero(knot == _STEEP)
+    if len(rows):
+        found[rows] = rise_inverse(y[rows]) * (1.0 - 1e-9)
+    return found
 
 
 def _halley(x: Array, target: Array) -> Array:

@@ -15,7 +15,7 @@ from typing import Self
 import numpy as np
 
 from dayfly.model.arrays import Array, Rows
-from dayfly.model.harvest import Ephemeral
+from dayfly.model.harvest import Ephemeral, Harvest
 
 #: Nodes of the quadrature behind `bend`, and how many panels it may use.
 _NODES = 24
@@ -74,6 +74,9 @@ class Windowed(Ephemeral):
 
     def index_limit(self, age: Array, epoch: float | None) -> Array | None:
         return None  # being pushed out bends the curve beyond what fading does
+
+    def age_below(self, price: Array) -> Array:
+        return Harvest.age_below(self, price)
 
     def age_at(self, price: Array) -> Array:
         from dayfly.model.inverse import smooth_age

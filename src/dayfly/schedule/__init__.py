@@ -3,18 +3,21 @@
 from dayfly.schedule.clock import Clock, ManualClock, SystemClock
 from dayfly.schedule.forecast import Explanation
 from dayfly.schedule.gain import keep_new
+from dayfly.schedule.limits import Limits
 from dayfly.schedule.loop import Choice, Loop
 from dayfly.schedule.resume import resume
-from dayfly.schedule.scheduler import Scheduler
+from dayfly.schedule.scheduler import Scheduler, Tally
 
 __all__ = [
     "Choice",
     "Clock",
     "Explanation",
+    "Limits",
     "Loop",
     "ManualClock",
     "Scheduler",
     "SystemClock",
+    "Tally",
     "keep_new",
     "resume",
 ]

@@ -7,7 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from dayfly.index import whittle_index
-from dayfly.model import Fleet
+from dayfly.model import Array, Fleet, Rows
+from dayfly.schedule.limits import Houses
+from dayfly.schedule.purse import Purse
+from dayfly.schedule.roster import COST, IN_FLIGHT, REMOVED, SINCE, Roster
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,11 +27,64 @@ class Explanation:
     price: float
     #: When it will probably be crawled, POSIX seconds: a forecast that moves with price and belief.
     due: float
-    #: What holds it back: removed, paused, in flight, not_before, min_interval, price, budget;
-    #: empty if nothing does.
+    #: What holds it back: removed, paused, in flight, not_before, min_interval, back-off, blocked
+    #: host, host spacing, host parallel, host budget, group budget, price, budget; empty if
+    #: nothing does.
     held_by: str
     #: Until when, POSIX seconds; None where nobody knows.
     until: float | None
+
+
+def explain(
+    roster: Roster, houses: Houses, purse: Purse, rows: Rows, now: float, price: float
+) -> Explanation:
+    """What this source is worth now, when it is due, and what holds it back until then."""
+    record = roster.record.take(rows, axis=0)
+    one = roster.part(rows, record)
+    since, visited = float(record[0, SINCE]), float(roster.visited[rows[0]])
+    longest = due_age(one, price, roster.epoch)
+    begin = since if roster.epoch is None else since * roster.epoch
+    ripe = now if np.isneginf(since) else max(begin + longest, now)
+    ripe = max(min(ripe, float(roster.overdue_at(rows)[0])), now)
+    held_by, until = _hold(roster, houses, rows, record, now)
+    if not held_by and ripe > now:
+        held_by, until = "price", ripe
+    if not held_by:
+        ready = purse.peek(float(one.cost[0]), now)
+        if ready > now:
+            held_by, until = "budget", ready
+    return Explanation(
+        row=int(rows[0]),
+        age=max(now - visited, 0.0),
+        waiting=float(roster.waiting(rows, record, now)[0]),
+        index=float(roster.index(rows, record, now)[0]),
+        price=price,
+        due=max(ripe, now if until is None else until),
+        held_by=held_by,
+        until=until,
+    )
+
+
+def _hold(
+    roster: Roster, houses: Houses, rows: Rows, record: Array, now: float
+) -> tuple[str, float | None]:
+    """The constraint that holds this source back the longest, by name, and until when."""
+    row = int(rows[0])
+    if roster.flags[row] & REMOVED:
+        return "removed", np.inf
+    if roster.flags[row] & IN_FLIGHT:
+        return "in flight", None
+    paused = roster.optional.get("paused")
+    holds = [
+        (-np.inf if paused is None else float(paused[row]), "paused"),
+        (float(roster.not_before[row]), "not_before"),
+        (float(roster.back_off(rows)[0]), "back-off"),
+        (float(roster.rested_at(rows)[0]), "min_interval"),
+    ]
+    group = int(roster.group_of(rows)[0])
+    holds += houses.holds(int(roster.host[row]), group, float(record[0, COST]), now)
+    until, name = max((hold for hold in holds if hold[0] > now), default=(None, ""))
+    return name, None if name == "host parallel" else until
 
 
 def due_age(one: Fleet, price: float, epoch: float | None) -> float:

@@ -122,5 +122,8 @@ class Loop:
         # Committed: from here on it is true.
         self._sources[crawl.row] = self._sources[crawl.row].after(crawl, estimate)
         self._estimator.apply(estimate)
-        self._scheduler.crawled([crawl.row], crawl.time, [estimate], not_before=[crawl.not_before])
+        self._scheduler.crawled(
+            [crawl.row], crawl.time, [estimate],
+            not_before=[crawl.not_before], failed=[not crawl.answered], spent=[crawl.cost],
+        )  # fmt: skip
         return crawl

@@ -1,30 +1,79 @@
-"""Which sources now: the best index within the budget, and constraints around it.
-
-Thin: every decision scores every source. The price is solved for the fleet as it is believed to be
-and again when the beliefs have moved.
-"""
+"""Which sources now: the best index within the budget, exactly, whatever the number of sources."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import functools
+import math
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from dayfly.errors import BadInput
-from dayfly.estimate import Estimate
-from dayfly.index import relax, whittle_index
-from dayfly.model import KINDS, NUMBERS, Array, Fleet, Mask, Rows, Source
-from dayfly.schedule.forecast import Explanation, due_age
-from dayfly.schedule.purse import Purse, slot
+from dayfly.estimate import Estimate, Estimates
+from dayfly.index import relax
+from dayfly.model import Array, Fleet, Rows, Source
+from dayfly.schedule.beliefs import believe
+from dayfly.schedule.calendar import Calendar
+from dayfly.schedule.forecast import Explanation, explain
+from dayfly.schedule.limits import Houses, Limits
+from dayfly.schedule.overdue import Overdue
+from dayfly.schedule.pricing import Pricing
+from dayfly.schedule.purse import Purse
+from dayfly.schedule.roster import COST, IN_FLIGHT, REMOVED, SINCE, Roster
+from dayfly.schedule.state import (
+    houses_state,
+    purse_state,
+    read_houses,
+    read_purse,
+    read_roster,
+    roster_state,
+)
 
 _DAY = 86400.0
-#: The price is solved again when the beliefs have moved by this share on average.
-_MOVED = 0.05
+#: The price is solved again when the beliefs have moved by this share on average; on a sample of
+#: so many sources, because the rest is learnt from what is spent.
+_MOVED, _SAMPLE = 0.05, 1 << 16
+#: How far a clock may go back and count as standing still.
+SLACK_S = 5.0
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+
+
+def _locked(
+    method: Callable[Concatenate[Scheduler, _P], _R],
+) -> Callable[Concatenate[Scheduler, _P], _R]:
+    """One caller at a time."""
+
+    @functools.wraps(method)
+    def alone(self: Scheduler, /, *args: _P.args, **kwargs: _P.kwargs) -> _R:
+        with self._lock:
+            return method(self, *args, **kwargs)
+
+    return alone
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tally:
+    """What the decisions took, counted since the scheduler was made."""
+
+    #: Decisions, sources chosen, and sources scored to choose them.
+    calls: int
+    chosen: int
+    scored: int
+    #: Sources put on the agenda, and of these again because the level fell.
+    moved: int
+    rekeyed: int
+    #: Decisions that had to look at every source.
+    scans: int
 
 
 class Scheduler:
-    """Chooses the next sources of a fleet, by row.
+    """Chooses the next sources of a fleet, by row. Threads may share one.
 
     Parameters
     ----------
@@ -38,13 +87,27 @@ class Scheduler:
         Seconds between decision instants, counted from POSIX 0; None for continuous time.
     min_interval, max_interval
         No source is visited again sooner than the first; one that was not visited for the second,
-        or never, comes before all others.
+        or never, comes before all others. One number for all, or one each.
     burst
         Most cost units that may be saved up; by default a minute's budget and ten crawls, in
         slotted time an epoch's budget and one crawl.
+    limits, group
+        What hosts and groups allow, and the group of each source.
     last, not_before
         When each source was last visited and when it may be again (None or NaN: never, at once):
         what a store remembers.
+    floor_share
+        Most of the budget that goes to sources not visited for `max_interval`.
+
+    Examples
+    --------
+    Two sources and one crawl per minute; the second was never visited:
+
+    >>> fleet = Fleet(arrival=[1 / 60, 1 / 300], decay=1 / 3600)
+    >>> scheduler = Scheduler(fleet, 1 / 60, 0.0, min_interval=60.0, last=[0.0, None], burst=1.0)
+    >>> scheduler.due(100.0, 10)
+    array([1])
+    >>> scheduler.crawled([1], 101.0, [])
     """
 
     def __init__(
@@ -54,216 +117,555 @@ class Scheduler:
         now: float,
         *,
         epoch: float | None = None,
-        min_interval: float = 300.0,
-        max_interval: float = 14 * _DAY,
+        min_interval: npt.ArrayLike = 300.0,
+        max_interval: npt.ArrayLike = 14 * _DAY,
         burst: float | None = None,
+        limits: Limits | None = None,
+        group: Sequence[str] | None = None,
         last: Sequence[float | None] | npt.ArrayLike | None = None,
         not_before: Sequence[float | None] | npt.ArrayLike | None = None,
+        floor_share: float = 0.05,
     ) -> None:
-        if not 0 <= min_interval < max_interval:
-            raise BadInput(
-                f"min_interval {min_interval:g} must not be negative"
-                f" and must lie below max_interval {max_interval:g}"
-            )
-        self._fleet, self._dirty = fleet, False
-        self._epoch = epoch
-        self._min, self._max = min_interval, max_interval
         n = len(fleet)
-        self._belief = {name: getattr(fleet, name).copy() for name in ("arrival", "decay", "worth")}
-        self._last = _instants(last, n)
-        self._not_before = _instants(not_before, n)
-        self._paused = np.full(n, -np.inf)
-        self._in_flight, self._removed = np.zeros(n, bool), np.zeros(n, bool)
+        if not 0 <= floor_share <= 1:
+            raise BadInput(f"floor_share must lie between 0 and 1, got {floor_share}")
+        if not math.isfinite(now):
+            raise BadInput(f"now must be an instant in POSIX seconds, got {now}")
         dearest = float(fleet.cost.max(initial=0.0))
-        self._purse = Purse(budget, now, epoch=epoch, burst=burst, dearest=dearest)
+        purse = Purse(budget, now, epoch=epoch, burst=burst, dearest=dearest)
+        least, most = _intervals(min_interval, max_interval, n)
+        shared = tuple(
+            float(given) if given.ndim == 0 else usual
+            for given, usual in ((least, 300.0), (most, 14 * _DAY))
+        )
+        self._lock = threading.RLock()
+        self._roster = Roster(epoch, (shared[0], shared[1]), named=fleet.named)
+        self._houses = Houses(Limits() if limits is None else limits, epoch)
+        self._purse, self._floor_share = purse, floor_share
+        self._floor = Purse(
+            budget * floor_share, now, epoch=epoch, burst=None, dearest=dearest, crawls=1.0
+        )
+        self._floor.left = dearest if budget * floor_share > 0 else 0.0
+        self._now, self._looked = now, now
+        visited = _instants(last, n)
+        self._roster.add(fleet, group=group, last=visited, not_before=_instants(not_before, n))
+        for name, given in (("least", least), ("most", most)):
+            if given.ndim:
+                self._roster.column(name, np.float64, getattr(self._roster, name))[:n] = given
         # What an earlier run has just spent is spent: restarts do not bring money.
-        spent = float(fleet.cost[self._last >= self._purse.since(now)].sum())
-        self._purse.spend(min(spent, self._purse.left(now)))
-        self._price: float | None = None
-        self._moved = 0.0  # how many sources became quite different since the price was solved
+        spent = float(fleet.cost[visited >= purse.since(now)].sum())
+        purse.spend(min(spent, max(purse.left, 0.0)))
+        roster = self._roster
+        self._houses.grow(roster.hosts, roster.groups, roster.dearest, now)
+        #: Rows in flight whose host was changed meanwhile, and where they are.
+        self._at_host: dict[int, int] = {}
+        self._moved, self._solved = 0.0, self._solve()
+        self._pricing = Pricing(self._solved)
+        self._place_all()
+
+    def _place_all(self) -> None:
+        """Find everybody a place in the calendar."""
+        self._overdue = Overdue(self._roster)
+        self._calendar = Calendar(self._roster)
+        self._calendar.start(self._first_level(), self._now)
+        self._wanted = 0.0
+        self._calls = self._chosen = self._scored = self._scans = 0
+
+    @_locked
+    def state(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
+        """All that decisions depend on: settings, and columns that are not copies."""
+        roster, columns = roster_state(self._roster)
+        houses, more = houses_state(self._houses)
+        settings = {
+            "roster": roster,
+            "houses": houses,
+            "purse": purse_state(self._purse),
+            "floor": purse_state(self._floor),
+            "floor_share": self._floor_share,
+            "pricing": list(self._pricing.memory),
+            "solved": [self._solved, self._moved, self._saves],
+            "clock": [self._now, self._looked],
+            "at_host": [list(pair) for pair in self._at_host.items()],
+        }
+        return settings, columns | more
+
+    @classmethod
+    def from_state(
+        cls, settings: Mapping[str, Any], columns: Mapping[str, npt.NDArray[Any]]
+    ) -> Scheduler:
+        """The scheduler whose `state` this is: it decides the same, bit for bit."""
+        self = object.__new__(cls)
+        self._lock = threading.RLock()
+        self._roster = read_roster(settings["roster"], columns)
+        self._houses = read_houses(settings["houses"], columns, self._roster)
+        self._purse = read_purse(settings["purse"], self._roster.dearest)
+        self._floor = read_purse(settings["floor"], self._roster.dearest)
+        self._floor_share = settings["floor_share"]
+        self._pricing = Pricing(*settings["pricing"])
+        self._solved, self._moved, self._saves = settings["solved"]
+        self._now, self._looked = settings["clock"]
+        self._at_host = dict(settings["at_host"])
+        self._place_all()
+        return self
 
     def __len__(self) -> int:
-        return len(self._last)
+        return self._roster.n
+
+    # What it knows.
 
     @property
+    def budget(self) -> float:
+        """Cost units per second, or per epoch if there is one."""
+        return self._purse.budget
+
+    @property
+    @_locked
     def fleet(self) -> Fleet:
         """The sources as they are believed to be now."""
-        if self._dirty:
-            copies = {name: column.copy() for name, column in self._belief.items()}
-            self._fleet, self._dirty = self._fleet.replace(**copies), False
-        return self._fleet
+        return self._roster.fleet()
 
     @property
+    @_locked
     def price(self) -> float:
         """Worth of one unit of budget; in continuous time nobody is crawled below it."""
-        if self._price is None or self._moved > _MOVED * len(self):
-            active, budget = self.fleet, self._purse.budget
-            if self._removed.any():
-                active = active.take(np.flatnonzero(~self._removed))
-            self._price = relax(active, budget, self._epoch).price if len(active) else 0.0
-            self._moved = 0.0
-        return self._price
+        if self._roster.epoch is None:
+            return self._pricing.threshold(self._purse.full)
+        return self._pricing.base
 
+    @_locked
     def source(self, row: int) -> Source:
         """One source as it is believed to be now."""
-        # Straight from the columns: asked at every crawl, so it must not touch the whole fleet.
-        numbers = {name: float(getattr(self._fleet, name)[row]) for name in NUMBERS}
-        numbers |= {name: float(column[row]) for name, column in self._belief.items()}
-        host = self._fleet.hosts[self._fleet.host_code[row]]
-        return Source(**numbers, kind=KINDS[self._fleet.kind_code[row]], id="", host=host)
+        return self._roster.part(self._roster.check(row))[0]
 
+    @property
+    @_locked
+    def tally(self) -> Tally:
+        """What the decisions took."""
+        return Tally(
+            calls=self._calls, chosen=self._chosen, scored=self._scored,
+            moved=self._calendar.moved, rekeyed=self._calendar.rekeyed,
+            scans=self._scans + self._overdue.scans,
+        )  # fmt: skip
+
+    @_locked
+    def explain(self, row: int, now: float) -> Explanation:
+        """What this source is worth now, when it is due, and what holds it back until then."""
+        rows = self._roster.check(row)
+        return explain(self._roster, self._houses, self._purse, rows, now, self.price)
+
+    # The decision.
+
+    @_locked
     def due(self, now: float, k: int) -> Rows:
         """At most k rows to crawl now, best first; they are in flight until `crawled` or `release`.
 
-        First sources that were not visited for `max_interval` (the longest unseen first), then by
-        index, ties to the lower row. Whoever breaks a constraint or does not fit the remaining
-        budget is passed over. In continuous time only sources whose index reaches the price; in
-        slotted time the budget is filled.
+        First sources that were not visited for `max_interval` (the longest unseen first, within
+        their share of the budget), then by index, ties to the lower row. Whoever breaks a
+        constraint or does not fit the remaining budget is passed over. In continuous time only
+        sources whose index reaches the price; in slotted time the budget is filled.
         """
-        age = self._age(now)
-        index = whittle_index(self.fleet, age, self._epoch)
-        overdue = age >= self._max
-        wanted = np.ones(len(self), bool) if self._epoch is not None else self._worth_it(index)
-        rows = np.flatnonzero((wanted | overdue) & ~self._held(now, age))
-        order = np.lexsort((-index[rows], -np.where(overdue, age, 0.0)[rows]))
-        chosen = self._afford(rows[order], now, k)
-        self._in_flight[chosen] = True
-        return chosen
+        if k < 0:
+            raise BadInput(f"k must not be negative, got {k}")
+        now = self._tick(now)
+        self._purse.fill(now)
+        self._floor.fill(now)
+        first = self._unseen(now, k)
+        chosen, marginal, short = self._best(now, k - len(first))
+        if self._roster.epoch is None:
+            pace = self._purse.budget * self._purse.share
+            self._pricing.learn(
+                elapsed=now - self._looked, fill=self._purse.burst / pace if pace > 0 else np.inf,
+                full=self._purse.full, marginal=marginal, short=short,
+            )  # fmt: skip
+        self._looked = now
+        self._calls += 1
+        self._chosen += len(first) + len(chosen)
+        return np.concatenate([first, chosen]) if len(first) else chosen
 
+    def _asked(self, left: float) -> float:
+        """The price for who is next, with so much in the purse."""
+        purse = self._purse
+        if purse.epoch is None:
+            return self._pricing.threshold(left / purse.burst if purse.burst > 0 else 1.0)
+        if not self._saves:
+            return -np.inf
+        # Slotted, the purse has just received its income: what counts is what was saved.
+        saved = (purse.left - purse.budget) / max(self._roster.dearest, 1e-300)
+        return self._pricing.threshold(min(max(saved, 0.0), 1.0))
+
+    def _unseen(self, now: float, k: int) -> Rows:
+        """Sources that were not visited for too long."""
+        taken: list[int] = []
+        if not (self._floor_share > 0 and k > 0):
+            return np.empty(0, dtype=np.int64)
+
+        def decide(row: int, free: float) -> float | None:
+            if len(taken) >= k or not self._floor.open:
+                return None
+            rows = np.array([row])
+            cost = float(self._roster.record[row, COST])
+            if self._houses.active:
+                host, group = self._roster.host[rows], self._roster.group_of(rows)
+                free = max(free, float(self._houses.ready(host, group, np.array([cost]), now)[0]))
+            if free > now:
+                return free
+            if not self._purse.affords(cost):
+                return None if self._roster.epoch is None else np.inf
+            taken.append(row)
+            self._floor.spend(cost)
+            self._calendar.leave(rows)
+            self._send(rows, now)
+            return -np.inf
+
+        self._overdue.visit(now, decide)
+        return np.array(taken, dtype=np.int64)
+
+    def _best(self, now: float, k: int) -> tuple[Rows, float, bool]:
+        """The best k that may be chosen, the index of the last, and whether money or k ran out."""
+        calendar, purse, attempt = self._calendar, self._purse, 0
+        while True:
+            index = calendar.look(now)
+            self._scored += len(index)
+            if self._houses.active:
+                index = self._park(index, now)
+            positions = self._in_order(index)
+            taken = positions[self._admit(positions, index[positions], k)]
+            left = purse.left - float(calendar.cost(taken).sum())
+            marginal = float(index[taken[-1]]) if len(taken) else np.nan
+            ended = len(taken) >= k or purse.closed(left, self._roster.cheapest)
+            # Nobody outside the pool may come before the last one taken, or be worth the price.
+            bar = marginal if ended else max(self._asked(left), 0.0)
+            if np.isnan(bar):
+                break
+            if calendar.level <= bar and not self._out_of_turn(index, taken, ended):
+                break
+            calendar.lower(bar, attempt, now)
+            attempt += 1
+        self._scans += calendar.level <= 0 and len(self) > 0
+        rest = np.delete(index, taken)
+        rows = calendar.choose(taken)
+        self._send(rows, now)
+        self._wanted = max(0.9 * self._wanted, float(len(rows)))
+        calendar.trim(rest, int(self._wanted), now)
+        return rows, marginal, ended
+
+    def _in_order(self, index: Array) -> Rows:
+        """Members of the pool that are worth a crawl, best first, ties to the lower row."""
+        least = self._asked(self._purse.left)
+        good = np.flatnonzero(index >= (max(least, 5e-324) if self._purse.epoch is None else least))
+        worth = -index[good]
+        order = np.argsort(worth)
+        worth = worth[order]
+        if (worth[1:] == worth[:-1]).any():
+            order = np.lexsort((self._calendar.rows[good], -index[good]))
+        return good[order]
+
+    def _admit(self, positions: Rows, index: Array, k: int) -> Rows:
+        """Which of these budgets, price and hosts allow one after the other."""
+        purse, cost = self._purse, self._calendar.cost(positions)
+        if not self._houses.active:
+            taken = purse.first(cost)[:k]
+            if purse.epoch is None and len(taken):
+                # The price rises as the purse empties.
+                left = purse.left - (np.cumsum(cost[: len(taken)]) - cost[: len(taken)])
+                taken = taken[: self._pricing.worth_it(index[: len(taken)], left / purse.burst)]
+            return taken
+        rows = self._calendar.rows[positions]
+        host, group = self._roster.host[rows], self._roster.group_of(rows)
+        admitted = self._houses.admit(host, group, cost, index, k, purse, self._asked)
+        return np.array(admitted, dtype=np.int64)
+
+    def _out_of_turn(self, index: Array, taken: Rows, ended: bool) -> bool:
+        """Whether somebody on the shelf comes before one that was taken, or should be taken too."""
+        first = self._calendar.first_on_shelf
+        if first is None:
+            return False
+        alike = taken[index[taken] == self._calendar.level]
+        return not ended or int(self._calendar.rows[alike].max(initial=-1)) > first
+
+    def _park(self, index: Array, now: float) -> Array:
+        """Take out of the pool whose host or group does not allow anything now."""
+        calendar, roster, houses = self._calendar, self._roster, self._houses
+        rows = calendar.rows
+        host = roster.host[rows]
+        ready = houses.ready(host, roster.group_of(rows), calendar.cost(slice(None)), now)
+        shut = np.flatnonzero(ready > now)
+        if not len(shut):
+            return index
+        until = ready[shut]
+        for row, code in zip(
+            rows[shut][np.isinf(until)].tolist(), host[shut][np.isinf(until)].tolist(), strict=True
+        ):
+            houses.waiting.setdefault(code, []).append(row)
+        calendar.hold(shut, until)
+        return np.delete(index, shut)
+
+    def _send(self, rows: Rows, now: float) -> None:
+        """These are chosen: in flight and paid for."""
+        cost = self._roster.record[rows, COST]
+        self._purse.spend(float(cost.sum()))
+        self._roster.flags[rows] |= IN_FLIGHT
+        if self._houses.active:
+            self._houses.take(self._roster.host[rows], self._roster.group_of(rows), cost, now)
+
+    # What came of it.
+
+    @_locked
     def crawled(
         self,
         rows: Sequence[int] | Rows,
         now: float,
-        estimates: Sequence[Estimate],
+        estimates: Estimates | Iterable[Estimate] = (),
         *,
-        not_before: Sequence[float | None] | None = None,
+        not_before: Sequence[float | None] | npt.ArrayLike | None = None,
+        failed: npt.ArrayLike | None = None,
+        spent: npt.ArrayLike | None = None,
     ) -> None:
-        """These sources were visited, whatever came of it: they start again at age 0."""
-        # A failed visit counts: asking again at once would harvest nothing again.
-        self._last[rows] = now
-        self._in_flight[rows] = False
-        if not_before is not None:
-            for row, until in zip(rows, not_before, strict=True):
-                if until is not None:
-                    self._not_before[row] = until
-        self.update(estimates)
+        """These sources were visited.
 
+        Where a visit failed, what waits there still waits, and the source is left alone for a
+        while; all others start again at age 0.
+        """
+        roster, which = self._roster, self._roster.check(rows)
+        if not math.isfinite(now):
+            raise BadInput(f"now must be an instant in POSIX seconds, got {now}")
+        until = None if not_before is None else _instants(not_before, len(which))
+        missed = None if failed is None else _per_row("failed", failed, which).astype(bool)
+        real = None if spent is None else _per_row("spent", spent, which)
+        paid = roster.record[which, COST] * ((roster.flags[which] & IN_FLIGHT) != 0)
+        known, moved = self._believe(Estimates.of(estimates))
+        # Nothing was changed so far; from here on nothing can fail.
+        flying = which[paid > 0]
+        if real is not None:
+            self._purse.spend(float((real - paid).sum()))
+        roster.flags[which] &= ~np.uint8(IN_FLIGHT)
+        roster.visited[which] = now
+        answered = which
+        if missed is not None:
+            answered, silent = which[~missed], which[missed]
+            roster.failures[silent] = np.minimum(roster.failures[silent], 254) + 1
+        roster.failures[answered] = 0
+        roster.record[answered, SINCE] = roster.gathering_from(np.array([now]))
+        if roster.any_observed:
+            roster.forget_state(answered)
+        if until is not None:
+            given = until > -np.inf
+            roster.not_before[which[given]] = until[given]
+        freed = self._houses.back(self._asked_hosts(flying)) if self._houses.active else []
+        if len(known) and not np.array_equal(known, which):
+            which = np.union1d(which, known)
+        self._replace(which)
+        if freed:
+            self._replace(np.array(freed))
+        self._overdue.insert(which)
+        self._drift(moved)
+
+    @_locked
     def release(self, rows: Sequence[int] | Rows) -> None:
         """These sources were not visited after all; what they cost stays spent."""
-        self._in_flight[rows] = False
+        roster, which = self._roster, self._roster.check(rows)
+        which = which[(roster.flags[which] & IN_FLIGHT) != 0]
+        roster.flags[which] &= ~np.uint8(IN_FLIGHT)
+        freed = self._houses.back(self._asked_hosts(which)) if self._houses.active else []
+        self._replace(np.concatenate([which, np.array(freed, dtype=np.int64)]))
+        self._overdue.insert(which)
 
-    def update(self, estimates: Iterable[Estimate]) -> None:
+    @_locked
+    def update(self, estimates: Estimates | Iterable[Estimate]) -> None:
         """Believe something new about some sources."""
-        for estimate in estimates:
-            moved = 0.0
-            for name, column in self._belief.items():
-                old, new = float(column[estimate.row]), float(getattr(estimate, name))
-                moved = max(moved, abs(new - old) / max(new, old) if new != old else 0.0)
-                column[estimate.row] = new
-            self._moved += moved
-            self._dirty |= moved > 0
+        rows, moved = self._believe(Estimates.of(estimates))
+        self._replace(rows)
+        self._drift(moved)
 
-    def add(self, fleet: Fleet) -> Rows:
+    def _believe(self, given: Estimates) -> tuple[Rows, float]:
+        """Write it down; whose it is, and how much it moved."""
+        roster = self._roster
+        before = None if given.host is None else roster.host[roster.check(given.row)]
+        rows, moved = believe(roster, given, self._purse.check)
+        if given.cost is not None:
+            self._fit()
+        if given.cost is not None or given.host is not None or given.group is not None:
+            self._houses.grow(roster.hosts, roster.groups, roster.dearest, self._now)
+        if before is not None:
+            # Who is in flight is still at the host where it was when it was chosen.
+            flying = np.flatnonzero(roster.flags[rows] & IN_FLIGHT)
+            for row, host in zip(rows[flying].tolist(), before[flying].tolist(), strict=True):
+                self._at_host.setdefault(row, host)
+        return rows, moved
+
+    def _asked_hosts(self, rows: Rows) -> npt.NDArray[np.int32]:
+        """The hosts that these rows in flight were sent to."""
+        hosts = self._roster.host[rows]
+        if self._at_host:
+            for at, row in enumerate(rows.tolist()):
+                hosts[at] = self._at_host.pop(row, hosts[at])
+        return hosts
+
+    @_locked
+    def observe(self, rows: Sequence[int] | Rows, state: npt.ArrayLike, now: float) -> None:
+        """So much value waits there now, seen or predicted: the index follows it from now on."""
+        which = self._roster.check(rows)
+        seen = np.broadcast_to(np.asarray(state, dtype=float), which.shape)
+        if not (np.isfinite(seen) & (seen >= 0)).all():
+            raise BadInput("state must be finite and not negative")
+        self._roster.see(which, seen, self._tick(now))
+        self._replace(which)
+
+    # Who there is, and what is allowed.
+
+    @_locked
+    def add(self, fleet: Fleet, *, group: Sequence[str] | None = None) -> Rows:
         """New sources, never visited; the answer is their rows."""
-        first, n = len(self), len(fleet)
-        self._purse.fit(float(max(self.fleet.cost.max(initial=0), fleet.cost.max(initial=0))))
-        self._fleet, self._price = self.fleet.concat(fleet), None
-        for name, column in self._belief.items():
-            self._belief[name] = np.concatenate([column, getattr(fleet, name)])
-        never, no = np.full(n, -np.inf), np.zeros(n, bool)
-        self._last = np.concatenate([self._last, never])
-        self._not_before = np.concatenate([self._not_before, never])
-        self._paused = np.concatenate([self._paused, never])
-        self._in_flight = np.concatenate([self._in_flight, no])
-        self._removed = np.concatenate([self._removed, no])
-        return np.arange(first, first + n)
+        roster, n = self._roster, len(fleet)
+        self._purse.check(float(fleet.cost.max(initial=0.0)))
+        never = np.full(n, -np.inf)
+        rows = roster.add(fleet, group=group, last=never, not_before=never)
+        self._fit()
+        self._houses.grow(roster.hosts, roster.groups, roster.dearest, self._now)
+        self._calendar.welcome(self._now)
+        self._overdue.insert(rows)
+        self._drift(float(n))
+        return rows
 
-    def remove(self, row: int) -> None:
-        """Never choose this source again; its row number stays taken."""
-        self._removed[row] = True
-        self._price = None
+    @_locked
+    def remove(self, rows: int | Sequence[int] | Rows) -> None:
+        """Never choose these sources again; their row numbers stay taken."""
+        which = self._roster.check(rows)
+        self._roster.flags[which] |= REMOVED
+        self._calendar.leave(which)
+        self._drift(float(len(which)))
 
-    def pause(self, row: int, until: float = np.inf) -> None:
-        """Do not choose this source before then; an instant in the past lets it go on."""
-        self._paused[row] = until
+    @_locked
+    def pause(self, rows: int | Sequence[int] | Rows, until: float = np.inf) -> None:
+        """Do not choose these sources before then; an instant in the past lets them go on."""
+        which = self._roster.check(rows)
+        self._roster.column("paused", np.float64, -np.inf)[which] = until
+        self._replace(which)
+        self._overdue.insert(which)
 
-    def explain(self, row: int, now: float) -> Explanation:
-        """What this source is worth now, when it is due, and what holds it back until then."""
-        one = self.fleet.take([row])
-        age = self._age(now)[[row]]
-        index = float(whittle_index(one, age, self._epoch)[0])
-        longest = min(due_age(one, self.price, self._epoch), self._max)
-        ripe = now if np.isinf(age[0]) else max(float(self._last[row]) + longest, now)
-        held_by, until = self._hold(row, now, float(age[0]))
-        if not held_by and ripe > now:
-            held_by, until = "price", ripe
-        if not held_by and not self._ready(row, now) <= now:
-            held_by, until = "budget", self._ready(row, now)
-        return Explanation(
-            row=row,
-            age=float(age[0]),
-            waiting=float(one.harvest.value(age)[0]),
-            index=index,
-            price=self.price,
-            due=max(ripe, now if until is None else until),
-            held_by=held_by,
-            until=until,
+    @_locked
+    def block_host(self, host: str, until: float) -> None:
+        """Leave a host alone until then: it said so (Retry-After)."""
+        code = int(self._roster.host_codes([host])[0])
+        roster = self._roster
+        self._houses.grow(roster.hosts, roster.groups, roster.dearest, self._now)
+        self._houses.blocked[code] = until
+        self._houses.any_blocked = True
+
+    @_locked
+    def set_budget(self, budget: float, now: float) -> None:
+        """Spend this much from now on."""
+        self._purse.fill(self._tick(now))
+        self._floor.fill(self._now)
+        self._purse.set_budget(budget, self._roster.dearest)
+        self._floor.set_budget(budget * self._floor_share, self._roster.dearest)
+        self._solve_again()
+
+    @_locked
+    def throttle(self, share: float, now: float) -> None:
+        """Use the budget only to this share: whoever reads what is crawled cannot keep up."""
+        if not 0 <= share <= 1:
+            raise BadInput(f"share must lie between 0 and 1, got {share}")
+        self._purse.fill(self._tick(now))
+        self._floor.fill(self._now)
+        self._purse.share = self._floor.share = share
+        self._solve_again()
+
+    # Inside.
+
+    def _tick(self, now: float) -> float:
+        """The time, which does not go back."""
+        if not math.isfinite(now):
+            raise BadInput(f"now must be an instant in POSIX seconds, got {now}")
+        if now < self._now - SLACK_S:
+            raise BadInput(
+                f"time went back by {self._now - now:g} s, more than {SLACK_S:g} s:"
+                " set the clock right, or build the scheduler anew from the store"
+            )
+        self._now = max(now, self._now)
+        return self._now
+
+    def _fit(self) -> None:
+        """The purses hold the dearest crawl."""
+        self._purse.fit(self._roster.dearest)
+        self._floor.fit(self._roster.dearest)
+
+    def _replace(self, rows: Rows) -> None:
+        """Something about these sources changed: find them their place anew."""
+        self._calendar.leave(rows)
+        self._calendar.place(rows[~self._roster.out(rows)], self._now)
+
+    def _drift(self, moved: float) -> None:
+        """Count changes, and solve for the price again when they have added up."""
+        self._moved += moved
+        if self._moved > _MOVED * max(len(self), 1):
+            self._solve_again()
+
+    def _solve_again(self) -> None:
+        before, self._solved, self._moved = self._solved, self._solve(), 0.0
+        if before > 0 and self._solved > 0:
+            self._pricing.steer(self._solved / before)
+        else:
+            self._pricing = Pricing(self._solved)
+
+    def _solve(self) -> float:
+        """The price of the relaxed problem, on a sample where the fleet is large."""
+        roster, pace = self._roster, self._purse.budget * self._purse.share
+        stride = -(-roster.n // _SAMPLE) if roster.n else 1
+        rows = np.arange(0, roster.n, stride)
+        rows = rows[(roster.flags[rows] & REMOVED) == 0]
+        if not len(rows):
+            self._saves = False
+            return 0.0
+        sample = roster.part(rows)
+        found = relax(sample, pace / stride, roster.epoch)
+        dear = sample.cost > pace
+        mixed = roster.cheapest < roster.dearest
+        self._saves = roster.epoch is not None and mixed and bool((found.rate[dear] > 0).any())
+        return found.price
+
+    def _first_level(self) -> float:
+        """A level at which the pool begins with a few more than the first decision takes."""
+        roster = self._roster
+        stride = -(-roster.n // _SAMPLE) if roster.n else 1
+        rows = np.arange(0, roster.n, stride)
+        if not len(rows):
+            return 0.0
+        index = roster.index(rows, roster.record.take(rows, axis=0), self._now)
+        many = 4 * max(self._purse.left, self._purse.budget, 0.0) / roster.cheapest + 256
+        keep = min(int(many / stride) + 1, len(rows))
+        return max(float(np.partition(index, len(rows) - keep)[len(rows) - keep]), self.price)
+
+
+def _intervals(
+    least: npt.ArrayLike, most: npt.ArrayLike, n: int
+) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    """Minimum and maximum interval, checked."""
+    low, high = np.asarray(least, dtype=float), np.asarray(most, dtype=float)
+    for name, given in (("min_interval", low), ("max_interval", high)):
+        if given.shape not in ((), (n,)):
+            raise BadInput(f"{name} must be a number or have shape ({n},), got {given.shape}")
+    bad = ~((low >= 0) & (low < high))
+    if bad.any():
+        at = int(np.argmax(bad))
+        one = [float(np.broadcast_to(given, bad.shape).flat[at]) for given in (low, high)]
+        raise BadInput(
+            f"min_interval {one[0]:g} must not be negative"
+            f" and must lie below max_interval {one[1]:g}"
         )
+    return low, high
 
-    def _worth_it(self, index: Array) -> Mask:
-        worth_it: Mask = (index >= self.price) & (index > 0)
-        return worth_it
 
-    def _age(self, now: float) -> Array:
-        """Time since the last visit; in slotted time whole epochs, whenever in one it ended."""
-        if self._epoch is None:
-            return np.maximum(now - self._last, 0.0)
-        seen = np.floor(self._last / self._epoch + 1e-9)
-        return np.maximum((slot(now, self._epoch) - seen) * self._epoch, 0.0)
-
-    def _held(self, now: float, age: Array) -> Mask:
-        """Whom a constraint holds back; one per line, as in `_hold`."""
-        held: Mask = (
-            self._removed
-            | (self._paused > now)
-            | self._in_flight
-            | (self._not_before > now)
-            | (age < self._min)
-            | (age <= 0)
-        )
-        return held
-
-    def _hold(self, row: int, now: float, age: float) -> tuple[str, float | None]:
-        """The constraint that holds this source back the longest, by name, and until when."""
-        if self._removed[row]:
-            return "removed", np.inf
-        if self._in_flight[row]:
-            return "in flight", None
-        rested = float(self._last[row]) + self._min
-        holds = [
-            (float(self._paused[row]), "paused", self._paused[row] > now),
-            (float(self._not_before[row]), "not_before", self._not_before[row] > now),
-            (rested, "min_interval", age < self._min),
-        ]
-        until, name = max(((u, n) for u, n, on in holds if on), default=(None, ""))
-        return name, until
-
-    def _ready(self, row: int, now: float) -> float:
-        return self._purse.ready(float(self._fleet.cost[row]), now)
-
-    def _afford(self, rows: Rows, now: float, k: int) -> Rows:
-        """The first k of these that the budget allows."""
-        self._purse.left(now)
-        cost = self._fleet.cost[rows]
-        cheapest = float(cost.min(initial=np.inf))
-        chosen: list[int] = []
-        for row, price in zip(rows.tolist(), cost.tolist(), strict=True):
-            if len(chosen) >= k or not self._purse.affords(cheapest):
-                break
-            if self._purse.affords(price):
-                self._purse.spend(price)
-                chosen.append(row)
-        return np.array(chosen, dtype=np.int64)
+def _per_row(name: str, given: npt.ArrayLike, rows: Rows) -> Array:
+    """One number per row, or one for all; finite and not negative."""
+    try:
+        found = np.asarray(given, dtype=np.float64)
+        found = np.broadcast_to(found, rows.shape)
+    except (TypeError, ValueError):
+        raise BadInput(f"{name} must be one value per row, {len(rows)} of them") from None
+    if not (np.isfinite(found) & (found >= 0)).all():
+        raise BadInput(f"{name} must be finite and not negative")
+    return found
 
 
 def _instants(given: Sequence[float | None] | npt.ArrayLike | None, n: int) -> Array:

@@ -9,6 +9,7 @@ from dayfly.simulate.stage import Step
 
 if TYPE_CHECKING:
     from dayfly.simulate.crawl import crawl_world
+    from dayfly.simulate.scale import ScaleRun, SteadyWorld, play_scheduler
     from dayfly.simulate.world import World
 
 
@@ -36,7 +37,21 @@ def __getattr__(name: str) -> Any:
         from dayfly.simulate.crawl import crawl_world
 
         return crawl_world
+    if name in ("ScaleRun", "SteadyWorld", "play_scheduler"):
+        from dayfly.simulate import scale
+
+        return getattr(scale, name)
     raise AttributeError(f"module 'dayfly.simulate' has no attribute {name!r}")
 
 
-__all__ = ["Run", "Step", "World", "crawl_world", "play", "simulate"]
+__all__ = [
+    "Run",
+    "ScaleRun",
+    "SteadyWorld",
+    "Step",
+    "World",
+    "crawl_world",
+    "play",
+    "play_scheduler",
+    "simulate",
+]

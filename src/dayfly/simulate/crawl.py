@@ -58,7 +58,10 @@ def crawl_world(
             seen[row] |= unseen
             estimate = estimator.update(crawl)
             estimator.apply(estimate)
-            scheduler.crawled([row], now, [estimate], not_before=[crawl.not_before])
+            scheduler.crawled(
+                [row], now, [estimate],
+                not_before=[crawl.not_before], failed=[not crawl.answered], spent=[crawl.cost],
+            )  # fmt: skip
             crawls.append(crawl)
         choices.append(Choice(time=now, rows=tuple(rows), crawls=tuple(crawls)))
     return choices

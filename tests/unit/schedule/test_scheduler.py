@@ -1,11 +1,9 @@
-"""The contract of `due`, against a slow scheduler that follows its words one by one."""
+"""What a scheduler does over time; that each choice is exact is shown in `test_exact`."""
 
 import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from dayfly.errors import BadInput
 from dayfly.estimate import Estimate
@@ -23,63 +21,6 @@ def estimate(row: int, arrival: float, decay: float = 1e-4, worth: float = 1.0) 
 def visited(scheduler: Scheduler, rows, now: float) -> None:
     """Visited, and nothing new is believed."""
     scheduler.crawled(rows, now, [])
-
-
-def by_the_words(fleet, last, not_before, paused, *, now, budget, epoch, price, low, high, k):
-    """First the longest unseen beyond `high`, then by index; pass over who may not, costs more."""
-    ages = [now - t for t in last]
-    index = whittle_index(fleet, np.array(ages), epoch)
-    order = sorted(
-        range(len(fleet)),
-        key=lambda row: (-(ages[row] if ages[row] >= high else 0.0), -index[row], row),
-    )
-    chosen, left = [], budget
-    for row in order:
-        wanted = ages[row] >= high or epoch is not None or (index[row] >= price and index[row] > 0)
-        free = not_before[row] <= now and paused[row] <= now and ages[row] >= low and ages[row] > 0
-        if wanted and free and fleet.cost[row] <= left + 1e-9 and len(chosen) < k:
-            chosen.append(row)
-            left -= fleet.cost[row]
-    return chosen
-
-
-@settings(max_examples=150, deadline=None)
-@given(data=st.data())
-def test_due_follows_the_words_of_its_contract(data):
-    n = data.draw(st.integers(1, 12))
-    numbers = st.sampled_from
-    # Few distinct values, so that ties are common.
-    fleet = Fleet(
-        arrival=data.draw(st.lists(numbers([0.0, 1e-4, 1e-3, 2e-3]), min_size=n, max_size=n)),
-        decay=data.draw(st.lists(numbers([1e-5, 1e-4]), min_size=n, max_size=n)),
-        cost=data.draw(st.lists(numbers([0.5, 1.0, 2.0]), min_size=n, max_size=n)),
-    )
-    now = 100 * 3600.0
-    instants = st.lists(
-        numbers([-math.inf, now - 30 * DAY, now - 7200, now - 3600, now, now + 60]),
-        min_size=n, max_size=n,
-    )  # fmt: skip
-    last = [min(t, now) for t in data.draw(instants)]
-    not_before, paused = data.draw(instants), data.draw(instants)
-    epoch = data.draw(numbers([None, 3600.0]))
-    burst = data.draw(numbers([2.0, 3.5, 100.0]))
-    low, high, k = data.draw(numbers([0.0, 3600.0, 5000.0])), 14 * DAY, data.draw(st.integers(0, n))
-    scheduler = Scheduler(
-        fleet, 1e-3 if epoch is None else burst, now - 10 * 3600, epoch=epoch, burst=burst,
-        min_interval=low, max_interval=high, last=last, not_before=not_before,
-    )  # fmt: skip
-    for row, until in enumerate(paused):
-        scheduler.pause(row, until)
-    # By now the purse is full.
-    expected = by_the_words(
-        fleet, last, not_before, paused, now=now, budget=burst, epoch=epoch,
-        price=scheduler.price, low=low, high=high, k=k,
-    )  # fmt: skip
-    assert scheduler.due(now, k).tolist() == expected
-    # Chosen is in flight: nobody is chosen twice, and nothing is spent twice.
-    again = scheduler.due(now, n).tolist()
-    assert not set(again) & set(expected)
-    assert fleet.cost[expected + again].sum() <= burst + 1e-9
 
 
 def test_the_price_is_that_of_the_relaxed_problem():
@@ -100,7 +41,8 @@ def test_the_price_follows_the_beliefs():
     scheduler.update([estimate(0, 1.0000001e-3)])
     assert scheduler.price == before  # hardly moved
     scheduler.update([estimate(row, 2e-3) for row in range(4)])
-    assert scheduler.price == relax(fleet.replace(arrival=2e-3 * np.ones(4)), 1e-3).price
+    anew = relax(fleet.replace(arrival=2e-3 * np.ones(4)), 1e-3).price
+    assert scheduler.price == pytest.approx(anew, rel=1e-12)
     assert scheduler.source(2).arrival == 2e-3
     assert scheduler.fleet.arrival.tolist() == [2e-3] * 4
 
@@ -233,10 +175,8 @@ class TestExplain:
         told = scheduler.explain(row, 1.0)
         assert told.due > 301
         early = told.due - (1e-3 if epoch is None else epoch)
-        if epoch is None:
-            assert row not in scheduler.due(early, 2)
-        else:
-            assert whittle_index(self.FLEET, early, epoch)[row] < told.price
+        assert whittle_index(self.FLEET, early, epoch)[row] < told.price
+        # The purse fills while nothing is crawled, and the price falls: not later than foretold.
         assert row in self.make(epoch=epoch).due(told.due + 1e-6, 2)
 
     def test_each_constraint_has_its_name(self):
@@ -264,10 +204,10 @@ class TestExplain:
     def test_a_lack_of_budget_is_told_with_its_end(self):
         scheduler = self.make(burst=2.0, last=None)
         assert scheduler.explain(1, 1.0).held_by == ""
-        assert scheduler.due(1.0, 2).tolist() == [0]  # row 1 costs more than what is left
+        assert scheduler.due(1.0, 2).tolist() == [0]  # which leaves a debt of 0.798
         told = scheduler.explain(1, 1.0)
         assert told.held_by == "budget"
-        assert told.until == told.due == pytest.approx(1.0 + 1.0 / 2e-3)
+        assert told.until == told.due == pytest.approx(1.0 + 0.798 / 2e-3)
 
     def test_asking_changes_nothing(self):
         one, two = self.make(), self.make()

@@ -1,0 +1,355 @@
+"""Everything that is known about each source, by row, in few bytes.
+
+What the index needs lies together, one half of a cache line per source: of ten million sources a
+decision looks up a few thousand, each of them anywhere in memory.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dayfly.errors import BadInput
+from dayfly.index import whittle_index_at
+from dayfly.index.whittle import slotted
+from dayfly.model import KINDS, Array, Ephemeral, Fleet, Harvest, Mask, Rows
+from dayfly.schedule.purse import slot
+
+#: Columns of a record.
+CEILING, DECAY, COST, SINCE = range(4)
+#: Bits of a flag.
+IN_FLIGHT, REMOVED, OBSERVED = 1, 2, 4
+#: Columns of sources that are not plain (lifetime, window, two phases), kept only if there are any.
+SHAPES = ("lifetime", "window", "slow_decay", "slow_share")
+#: A source that does not answer is asked again after min_interval, then twice that, and so on.
+_LONGEST_BACK_OFF = 86400.0
+#: A growing roster makes room for this share of its length.
+_ROOM = 0.0625
+
+
+class Roster:
+    """The columns, and the questions about single sources that they answer.
+
+    `since` is the instant from which value has been gathering at a source, in slotted time the
+    number of the slot; `visited` is the last attempt, answered or not.
+    """
+
+    def __init__(self, epoch: float | None, intervals: tuple[float, float], *, named: bool) -> None:
+        self.epoch, self.n = epoch, 0
+        self.hosts: list[str] = []
+        self.groups: list[str] = [""]
+        self._number: dict[str, int] = {}
+        self._group_number: dict[str, int] = {"": 0}
+        self.names: list[str] | None = [] if named else None
+        self.record = np.empty((0, 4))
+        self.arrival, self.worth = np.empty(0), np.empty(0)
+        self.visited, self.not_before = np.empty(0), np.empty(0)
+        self.flags, self.failures = np.empty(0, np.uint8), np.empty(0, np.uint8)
+        self.host = np.empty(0, np.int32)
+        #: Minimum and maximum interval of who has none of its own.
+        self.least, self.most = intervals
+        #: Whether the state of any source was ever seen or predicted.
+        self.any_observed = False
+        self.fades = True
+        self.optional: dict[str, npt.NDArray[Any]] = {}
+        #: More than the ceiling was seen waiting: row → (how much, when).
+        self.surge: dict[int, tuple[float, float]] = {}
+        self.cheapest, self.dearest = np.inf, 0.0
+
+    def add(
+        self,
+        fleet: Fleet,
+        *,
+        group: Sequence[str] | None,
+        last: Array,
+        not_before: Array,
+    ) -> Rows:
+        """New sources at the end; the answer is their rows."""
+        first, n = self.n, len(fleet)
+        self._make_room(n)
+        new = slice(first, first + n)
+        self.n = first + n
+        self.arrival[new], self.worth[new] = fleet.arrival, fleet.worth
+        record = self.record[new]
+        record[:, DECAY], record[:, COST] = fleet.decay, fleet.cost
+        record[:, CEILING] = self.ceiling(fleet.arrival * fleet.worth, fleet.decay)
+        record[:, SINCE] = self.gathering_from(last)
+        self.visited[new], self.not_before[new] = last, not_before
+        self.flags[new], self.failures[new] = 0, 0
+        self.host[new] = self.host_codes(fleet.hosts)[fleet.host_code]
+        if group is not None:
+            self.column("group", np.int32, 0)[new] = self.group_codes(group)
+        self._add_shapes(fleet, new)
+        if self.names is not None:
+            self.names += fleet.id if fleet.named else map(str, range(first, self.n))
+        if n:
+            self.cheapest = min(self.cheapest, float(fleet.cost.min()))
+            self.dearest = max(self.dearest, float(fleet.cost.max()))
+        return np.arange(first, self.n)
+
+    def interval(self, name: str, rows: Rows | slice) -> float | Array:
+        """Minimum or maximum interval of some sources: "least" or "most"."""
+        if name in self.optional:
+            return self.optional[name][rows]
+        shared: float = getattr(self, name)
+        return shared
+
+    def _add_shapes(self, fleet: Fleet, new: slice) -> None:
+        plain = (
+            np.isinf(fleet.lifetime).all()
+            and np.isinf(fleet.window).all()
+            and not (fleet.kind_code == KINDS.index("two_phase")).any()
+        )
+        if fleet.kind_code.any():
+            self.column("kind_code", np.uint8, 0)[new] = fleet.kind_code
+        if not plain:
+            for name in SHAPES:
+                self.column(name, np.float64, _RESTING[name])[new] = getattr(fleet, name)
+
+    def column(self, name: str, kind: npt.DTypeLike, resting: float) -> npt.NDArray[Any]:
+        """A column that most fleets do without, made when first needed."""
+        if name not in self.optional:
+            self.optional[name] = np.full(len(self.arrival), resting, dtype=kind)
+        return self.optional[name]
+
+    @property
+    def plain(self) -> bool:
+        """Whether one formula serves all sources."""
+        return "lifetime" not in self.optional
+
+    def _make_room(self, n: int) -> None:
+        wanted, have = self.n + n, len(self.arrival)
+        if wanted <= have:
+            return
+        size = wanted if have == 0 else wanted + int(wanted * _ROOM)
+        for name in (*COLUMNS, "record"):
+            setattr(self, name, _longer(getattr(self, name), size, self.n))
+        for name, column in self.optional.items():
+            resting = getattr(self, name) if name in ("least", "most") else _RESTING[name]
+            self.optional[name] = _longer(column, size, self.n, resting)
+
+    # What a decision asks.
+
+    def gathering_from(self, instant: Array) -> Array:
+        """`since` for a visit at this instant."""
+        if self.epoch is None:
+            return instant
+        return np.floor(instant / self.epoch + 1e-9)
+
+    def age(self, since: Array, now: float) -> Array:
+        """Time over which value has gathered; in slotted time whole epochs."""
+        if self.epoch is None:
+            return np.maximum(now - since, 0.0)
+        found: Array = np.maximum(slot(now, self.epoch) - since, 0.0) * self.epoch
+        return found
+
+    def curves(self, rows: Rows, record: Array) -> Harvest:
+        """The harvest curves of some rows, whose records are at hand."""
+        if self.plain and self.fades:
+            return Ephemeral.fading(record[:, CEILING], record[:, DECAY])
+        return self.part(rows, record).harvest
+
+    def ceiling(self, income: Array, decay: Array) -> Array:
+        """u*, the most that ever waits on average; infinite where nothing fades."""
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            found: Array = income / decay
+        # Neither what never fades nor 0/0 is for the short formula.
+        self.fades = self.fades and bool((np.isfinite(found) & (decay > 1e-100)).all())
+        return found
+
+    def index(self, rows: Rows, record: Array, now: float) -> Array:
+        """Worth of crawling these rows now, per unit of cost."""
+        curves, age = self.curves(rows, record), self.age(record[:, SINCE], now)
+        found = curves.index(age) if self.epoch is None else slotted(curves, age, self.epoch)
+        found /= record[:, COST]
+        if self.any_observed:
+            self._index_by_state(found, rows, record, now)
+        return found
+
+    def _index_by_state(self, found: Array, rows: Rows, record: Array, now: float) -> None:
+        """Put in the index of those whose state was seen: it is off the lattice, or above it."""
+        seen = np.flatnonzero(self.flags[rows] & OBSERVED)
+        if not len(seen):
+            return
+        part = self.part(rows[seen], record[seen])
+        waiting = self.waiting(rows[seen], record[seen], now)
+        if self.epoch is not None:
+            found[seen] = whittle_index_at(part, waiting, self.epoch)
+        for at, row, value in zip(seen.tolist(), rows[seen].tolist(), waiting, strict=True):
+            if row in self.surge:
+                found[at] = value / record[at, COST]
+
+    def waiting(self, rows: Rows, record: Array, now: float) -> Array:
+        """Value expected to wait at these rows now."""
+        curves = self.curves(rows, record)
+        value = curves.value(self.age(record[:, SINCE], now))
+        if self.surge:
+            for at, row in enumerate(rows.tolist()):
+                if row in self.surge:
+                    state, when = self.surge[row]
+                    ceiling = float(curves[at : at + 1].value(np.array([np.inf]))[0])
+                    left = math.exp(-record[at, DECAY] * max(now - when, 0.0))
+                    # What never fades has no ceiling to fall back to.
+                    found = ceiling + (state - ceiling) * left if math.isfinite(ceiling) else state
+                    value[at] = found
+        return value
+
+    def rested_at(self, rows: Rows) -> Array:
+        """From when on the minimum interval is over."""
+        visited = self.visited[rows]
+        if self.epoch is None:
+            return visited + self.interval("least", rows)
+        wait = np.maximum(np.ceil(self.interval("least", rows) / self.epoch - 1e-9), 1.0)
+        found: Array = (np.floor(visited / self.epoch + 1e-9) + wait - 1e-9) * self.epoch
+        return found
+
+    def back_off(self, rows: Rows) -> Array:
+        """Until when a source that did not answer is left alone; -inf where it did."""
+        failures = self.failures[rows]
+        wait = self.interval("least", rows) * np.exp2(np.minimum(failures, 64) - 1.0)
+        until = self.visited[rows] + np.minimum(wait, _LONGEST_BACK_OFF)
+        return np.where(failures > 0, until, -np.inf)
+
+    def free_at(self, rows: Rows) -> Array:
+        """From when on nothing of its own holds a source back; infinite if nobody knows."""
+        free = np.maximum(self.rested_at(rows), self.not_before[rows])
+        if self.failures[rows].any():
+            free = np.maximum(free, self.back_off(rows))
+        if "paused" in self.optional:
+            free = np.maximum(free, self.optional["paused"][rows])
+        out = (self.flags[rows] & (IN_FLIGHT | REMOVED)) != 0
+        if out.any():
+            free[out] = np.inf
+        return free
+
+    def overdue_at(self, rows: Rows | slice) -> Array:
+        """From when on a source has not been visited for too long; -inf if it never was."""
+        found: Array = self.visited[rows] + self.interval("most", rows)
+        return found
+
+    def out(self, rows: Rows) -> Mask:
+        """Who cannot be chosen whatever happens to its index: in flight or removed."""
+        found: Mask = (self.flags[rows] & (IN_FLIGHT | REMOVED)) != 0
+        return found
+
+    # What was seen without a visit.
+
+    def see(self, rows: Rows, state: Array, now: float) -> None:
+        """So much waits there: as if value had been gathering for as long as that takes."""
+        record = self.record.take(rows, axis=0)
+        curves = self.curves(rows, record)
+        ceiling = curves.value(np.full(len(rows), np.inf))
+        above = state >= ceiling
+        age = np.where(above, np.inf, curves.age_of(np.where(above, 0.0, state)))
+        if self.epoch is None:
+            self.record[rows, SINCE] = now - age
+        else:
+            self.record[rows, SINCE] = slot(now, self.epoch) - age / self.epoch
+        self.flags[rows] |= OBSERVED
+        self.any_observed = True
+        for row, high, value in zip(rows.tolist(), above.tolist(), state.tolist(), strict=True):
+            self.surge.pop(row, None)
+            if high:
+                self.surge[row] = (value, now)
+
+    def forget_state(self, rows: Rows) -> None:
+        """A visit took what was there."""
+        self.flags[rows] &= ~np.uint8(OBSERVED)
+        if self.surge:
+            for row in rows.tolist():
+                self.surge.pop(row, None)
+
+    # Names.
+
+    def host_codes(self, names: Sequence[str]) -> npt.NDArray[np.int32]:
+        """Numbers of hosts by name; new ones get the next."""
+        return _codes(names, self._number, self.hosts)
+
+    def group_codes(self, names: Sequence[str]) -> npt.NDArray[np.int32]:
+        """Numbers of groups by name; new ones get the next."""
+        return _codes(names, self._group_number, self.groups)
+
+    def group_of(self, rows: Rows) -> npt.NDArray[np.int32]:
+        """The group of each row."""
+        if "group" not in self.optional:
+            return np.zeros(len(rows), np.int32)
+        return self.optional["group"][rows].astype(np.int32, copy=False)
+
+    def weight(self, rows: Rows) -> Array:
+        """What multiplies the worth of each row."""
+        if "weight" not in self.optional:
+            return np.ones(len(rows))
+        return self.optional["weight"][rows]
+
+    def check(self, rows: object) -> Rows:
+        """Rows as an array, if there are such sources."""
+        found = np.atleast_1d(np.asarray(rows))
+        if found.size == 0:
+            return np.empty(0, dtype=np.int64)
+        if found.ndim != 1 or found.dtype.kind not in "iu":
+            raise BadInput(f"rows must be whole numbers, got {rows!r}")
+        least, most = int(found.min()), int(found.max())
+        if least < 0 or most >= self.n:
+            wrong = least if least < 0 else most
+            raise BadInput(f"there is no source in row {wrong}: rows go from 0 to {self.n - 1}")
+        return found.astype(np.int64, copy=False)
+
+    # As a fleet.
+
+    def part(self, rows: Rows | slice, record: Array | None = None) -> Fleet:
+        """Some sources as they are believed to be."""
+        found = self.record[: self.n][rows] if record is None else record
+        n = len(found)
+        columns: dict[str, Array] = {
+            "arrival": self.arrival[: self.n][rows],
+            "decay": found[:, DECAY],
+            "worth": self.worth[: self.n][rows],
+            "cost": found[:, COST],
+        }
+        if "weight" in self.optional:
+            columns["worth"] = columns["worth"] * self.optional["weight"][: self.n][rows]
+        for name in SHAPES:
+            column = self.optional.get(name)
+            columns[name] = (
+                np.broadcast_to(_RESTING[name], (n,)) if column is None else column[: self.n][rows]
+            )
+        kind = self.optional.get("kind_code")
+        return Fleet.assemble(
+            columns,
+            kind_code=np.broadcast_to(np.uint8(0), (n,)) if kind is None else kind[: self.n][rows],
+            host_code=self.host[: self.n][rows],
+            hosts=tuple(self.hosts),
+        )
+
+    def fleet(self) -> Fleet:
+        """All sources as they are believed to be, a copy."""
+        whole = self.part(np.arange(self.n))
+        return whole if self.names is None else whole.named_by(self.names)
+
+
+#: Value of an optional column where nobody said anything.
+_RESTING: dict[str, float] = {
+    "lifetime": np.inf, "window": np.inf, "slow_decay": 0.0, "slow_share": 0.0,
+    "kind_code": 0, "group": 0, "weight": 1.0, "paused": -np.inf,
+}  # fmt: skip
+COLUMNS = (
+    "arrival", "worth", "visited", "not_before", "flags", "failures", "host",
+)  # fmt: skip
+
+
+def _longer(column: npt.NDArray[Any], size: int, n: int, resting: float = 0.0) -> npt.NDArray[Any]:
+    found = np.empty((size, *column.shape[1:]), dtype=column.dtype)
+    found[:n], found[n:] = column[:n], resting
+    return found
+
+
+def _codes(names: Sequence[str], number: dict[str, int], known: list[str]) -> npt.NDArray[np.int32]:
+    for name in dict.fromkeys(names):
+        if name not in number:
+            number[name] = len(known)
+            known.append(name)
+    return np.fromiter(map(number.__getitem__, names), np.int32, len(names))

@@ -1,0 +1,103 @@
+"""All that decisions depend on, as settings and columns: what a snapshot keeps.
+
+Where each source is in the calendar is left out: it follows from the rest, and who is chosen does
+not depend on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dayfly.schedule.limits import Houses, Limits, Purses
+from dayfly.schedule.purse import Purse
+from dayfly.schedule.roster import COLUMNS, Roster
+
+Column = npt.NDArray[Any]
+_LIMITS = ("spacing", "parallel", "host_budget", "group_budget")
+_HOUSE = ("next", "blocked", "under_way")
+_PURSE = ("budget", "left", "at", "share")
+
+
+def roster_state(roster: Roster) -> tuple[dict[str, Any], dict[str, Column]]:
+    """Sources: their columns and names."""
+    columns = {name: getattr(roster, name)[: roster.n] for name in (*COLUMNS, "record")}
+    columns |= {f"optional.{name}": c[: roster.n] for name, c in roster.optional.items()}
+    seen = roster.surge.items()
+    columns["surge.row"] = np.array([row for row, _ in seen], dtype=np.int64)
+    columns["surge.seen"] = np.array([pair for _, pair in seen], dtype=float).reshape(-1, 2)
+    settings = {
+        "epoch": roster.epoch,
+        "intervals": [roster.least, roster.most],
+        "hosts": roster.hosts,
+        "groups": roster.groups,
+        "names": roster.names,
+        "any_observed": roster.any_observed,
+        "fades": roster.fades,
+        "costs": [roster.cheapest, roster.dearest],
+    }
+    return settings, columns
+
+
+def read_roster(settings: Mapping[str, Any], columns: Mapping[str, Column]) -> Roster:
+    """The roster that was kept."""
+    least, most = settings["intervals"]
+    roster = Roster(settings["epoch"], (least, most), named=settings["names"] is not None)
+    for name in (*COLUMNS, "record"):
+        setattr(roster, name, columns[name])
+    roster.n = len(columns["arrival"])
+    for name, column in columns.items():
+        if name.startswith("optional."):
+            roster.optional[name.removeprefix("optional.")] = column
+    roster.host_codes(settings["hosts"])
+    roster.group_codes(settings["groups"])
+    roster.names = settings["names"]
+    roster.any_observed, roster.fades = settings["any_observed"], settings["fades"]
+    roster.cheapest, roster.dearest = settings["costs"]
+    seen = zip(columns["surge.row"].tolist(), columns["surge.seen"].tolist(), strict=True)
+    roster.surge = {row: (state, when) for row, (state, when) in seen}
+    return roster
+
+
+def houses_state(houses: Houses) -> tuple[dict[str, Any], dict[str, Column]]:
+    """Hosts and groups: what is allowed, and what has been used of it."""
+    columns: dict[str, Column] = {f"host.{name}": getattr(houses, name) for name in _HOUSE}
+    for kind, purses in (("host", houses.purses), ("group", houses.group_purses)):
+        columns |= {f"{kind}.purse.{name}": getattr(purses, name) for name in ("left", "at")}
+    limits = {name: getattr(houses.limits, name) for name in _LIMITS}
+    kept = {n: dict(v) if isinstance(v, Mapping) else v for n, v in limits.items()}
+    return {"limits": kept, "any_blocked": houses.any_blocked}, columns
+
+
+def read_houses(
+    settings: Mapping[str, Any], columns: Mapping[str, Column], roster: Roster
+) -> Houses:
+    """The hosts and groups that were kept."""
+    houses = Houses(Limits(**settings["limits"]), roster.epoch)
+    houses.grow(roster.hosts, roster.groups, roster.dearest, 0.0)
+    for name in _HOUSE:
+        setattr(houses, name, columns[f"host.{name}"])
+    both: tuple[tuple[str, Purses], ...] = (("host", houses.purses), ("group", houses.group_purses))
+    for kind, purses in both:
+        purses.left, purses.at = (columns[f"{kind}.purse.{name}"] for name in ("left", "at"))
+    houses.any_blocked = settings["any_blocked"]
+    return houses
+
+
+def purse_state(purse: Purse) -> dict[str, Any]:
+    """One purse."""
+    return {name: getattr(purse, name) for name in (*_PURSE, "epoch", "given_burst", "crawls")}
+
+
+def read_purse(settings: Mapping[str, Any], dearest: float) -> Purse:
+    """The purse that was kept."""
+    purse = Purse(
+        settings["budget"], settings["at"], epoch=settings["epoch"],
+        burst=settings["given_burst"], dearest=dearest, crawls=settings["crawls"],
+    )  # fmt: skip
+    for name in _PURSE:
+        setattr(purse, name, settings[name])
+    return purse
