@@ -198,7 +198,9 @@ class Ephemeral(Harvest):
         if self.lifetime is not None or not self.fades:
             return super().age_below(price)
         with np.errstate(divide="ignore", invalid="ignore"):
-            age = rise_inverse_below(price / self.ceiling)
+            share = price / self.ceiling
+            share[~(price > 0)] = 0.0  # 0/0 where nothing ever appears
+            age = rise_inverse_below(share)
             age /= self.decay
         return age
 

@@ -122,13 +122,13 @@ def rise_inverse(y: Array) -> Array:
 
 @functools.cache
 def _knots() -> tuple[Array, Array]:
-    """x and dx/dt at evenly spaced t = √y, where P(2, x) = y."""
-    t = np.arange(_KNOTS + 1) / _KNOTS
-    x = rise_inverse(t[:-1] ** 2)
-    slope = np.empty_like(x)
-    slope[0] = math.sqrt(2.0)
-    slope[1:] = 2.0 * t[1:-1] / (x[1:] * np.exp(-x[1:]))
-    return x, slope
+    """x and its growth to the next knot, at evenly spaced t = √y where P(2, x) = y."""
+    t = np.arange(_KNOTS) / _KNOTS
+    x = rise_inverse(t**2)
+    slope = np.full_like(x, math.sqrt(2.0))
+    slope[1:] = 2.0 * t[1:] / (x[1:] * np.exp(-x[1:]))
+    safe = 1.0 - 1e-9  # what the knots themselves may be off
+    return x * safe, slope * (safe / _KNOTS)
 
 
 def rise_inverse_below(y: Array) -> Array:
@@ -142,20 +142,23 @@ def rise_inverse_below(y: Array) -> Array:
     >>> rise_inverse_below(np.array([0.0, 1.0]))
     array([ 0., inf])
     """
-    x, slope = _knots()
-    t = np.sqrt(np.clip(y, 0.0, 1.0))
+    x, growth = _knots()
+    t = np.sqrt(y)
     t *= _KNOTS
-    knot = np.minimum(t, _STEEP).astype(np.int32)
+    knot = np.minimum(t, _STEEP).astype(np.int64)
     t -= knot
-    t *= 1.0 / _KNOTS
-    found = slope[knot]
-    found *= t
-    found += x[knot]
-    found *= 1.0 - 1e-9  # what the knots themselves may be off
-    rows = np.flatnonzero(knot == _STEEP)
-    if len(rows):
-        found[rows] = rise_inverse(y[rows]) * (1.0 - 1e-9)
-    return found
+    t *= growth[knot]
+    t += x[knot]
+    steep = np.flatnonzero(knot == _STEEP)
+    if len(steep):
+        # x = L + ln(1+x) with L = −ln(1−y), from below: each round adds a digit.
+        with np.errstate(divide="ignore"):
+            target = -np.log1p(-np.minimum(y[steep], 1.0))
+        near = target
+        for _ in range(4):
+            near = target + np.log1p(near)
+        t[steep] = near * (1.0 - 1e-9)
+    return t
 
 
 def _halley(x: Array, target: Array) -> Array:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dayfly.model import Array, Rows
+from dayfly.model import Array, Mask, Rows
 
 #: A page holds this share of the sources, but at least so many.
 _PAGE, _LEAST_PAGE = 1 / 16, 1024
@@ -19,7 +19,10 @@ _PAGE, _LEAST_PAGE = 1 / 16, 1024
 _SLIPS, _RUNS = 4096, 12
 _SAMPLE = 1 << 14
 
-Run = tuple[Array, Rows]  # instants in order, and whose they are
+#: Instants, and whose they are.
+Notes = tuple[Array, Rows]
+#: Notes in order: by when they are looked at, which is not after their instants.
+Run = tuple[Array, Array, Rows]
 
 
 class Agenda:
@@ -57,38 +60,37 @@ class Agenda:
         """These sources need not be looked at."""
         self.instant[rows] = np.inf
 
-    def pop(self, now: float) -> Rows:
-        """Whose instant has come; they are off the agenda."""
+    def pop(self, now: float) -> Notes:
+        """Whose instant has come, and when; they are off the agenda."""
         if now >= self._end or self._noted > max(2 * _PAGE * self.n, 2 * _LEAST_PAGE + _SLIPS):
             self._turn(now)
-        found: list[Run] = []
-        for at, (instants, rows) in enumerate(self._runs):
-            stop = int(np.searchsorted(instants, now, side="right"))
+        found: list[Notes] = []
+        for at, (looked_at, instants, rows) in enumerate(self._runs):
+            stop = int(np.searchsorted(looked_at, now, side="right"))
             if stop:
                 found.append((instants[:stop], rows[:stop]))
-                self._runs[at] = (instants[stop:], rows[stop:])
+                self._runs[at] = looked_at[stop:], instants[stop:], rows[stop:]
         late = np.flatnonzero(self._slip_instant[: self._slips] <= now)
         if len(late):
             found.append((self._slip_instant[late], self._slip_row[late]))
             self._slip_instant[late] = np.inf
         if not found:
-            return np.empty(0, dtype=np.int64)
+            return np.empty(0), np.empty(0, dtype=np.int64)
         instants, rows = found[0] if len(found) == 1 else _join(found)
-        rows = rows[self.instant[rows] == instants]
+        instants, rows = _only(self.instant[rows] == instants, instants, rows)
         # Who went away and came back may be noted twice: of two notes the last one counts.
         place = np.arange(float(len(rows)))
         self.instant[rows] = place
-        rows = rows[self.instant[rows] == place]
+        instants, rows = _only(self.instant[rows] == place, instants, rows)
         self.instant[rows] = np.inf
-        come: Rows = rows
-        return come
+        return instants, rows
 
     def _turn(self, now: float) -> None:
         """A new page, from the column."""
         column = self.instant[: self.n]
         self._end = self._new_end(column, now)
         rows = np.flatnonzero(column < self._end)
-        self._runs = [_sorted(column[rows], rows)]
+        self._runs = [_sorted_roughly(column[rows], rows, now, self._end)]
         self._slips, self._noted = 0, 0
         self.pages += 1
 
@@ -115,13 +117,32 @@ class Agenda:
         self._slips = 0
         if len(self._runs) > _RUNS:
             # The page itself stays as it is; it is by far the longest.
-            self._runs[1:] = [_sorted(*_join(self._runs[1:]))]
+            self._runs[1:] = [_sorted(*_join([run[1:] for run in self._runs[1:]]))]
 
 
-def _join(runs: list[Run]) -> Run:
-    return np.concatenate([run[0] for run in runs]), np.concatenate([run[1] for run in runs])
+def _only(mask: Mask, instants: Array, rows: Rows) -> Notes:
+    return (instants, rows) if mask.all() else (instants[mask], rows[mask])
+
+
+def _join(notes: list[Notes]) -> Notes:
+    return np.concatenate([part[0] for part in notes]), np.concatenate([part[1] for part in notes])
 
 
 def _sorted(instants: Array, rows: Rows) -> Run:
     order = np.argsort(instants)
-    return instants[order], rows[order]
+    instants = instants[order]
+    return instants, instants, rows[order]
+
+
+def _sorted_roughly(instants: Array, rows: Rows, now: float, end: float) -> Run:
+    """In the order of 65,536 slots: several times faster, and nobody is looked at too late."""
+    if not np.isfinite(end):
+        return _sorted(instants, rows)
+    width = (end - now) / 65535
+    with np.errstate(invalid="ignore"):
+        slot = np.clip((instants - now) / width - 1e-6, 0, 65535).astype(np.uint16)
+    order = np.argsort(slot, kind="stable")
+    slot = slot[order]
+    looked_at = slot.astype(np.float64) * width
+    looked_at += now
+    return looked_at, instants[order], rows[order]

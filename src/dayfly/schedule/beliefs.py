@@ -21,8 +21,7 @@ def believe(
 ) -> tuple[Rows, float]:
     """Write estimates into the roster; whose they are, and how much they moved.
 
-    Each source counts for its largest relative change, at most 1. `affordable` complains about a
-    cost that is too high.
+    `affordable` complains about a cost that is too high.
     """
     rows = roster.check(estimates.row)
     if not len(rows):
@@ -33,13 +32,13 @@ def believe(
     new = {name: _column(name, getattr(estimates, name), rows) for name in _RULES}
     hosts = _names("host", estimates.host, rows)
     groups = _names("group", estimates.group, rows)
-    record = roster.record.take(rows, axis=0)
+    record = roster.look_up(rows)
     old: dict[str, Array] = {
         "arrival": roster.arrival[rows],
         "worth": roster.worth[rows],
         "weight": roster.weight(rows),
-        "decay": record[:, DECAY],
-        "cost": record[:, COST],
+        "decay": record[DECAY],
+        "cost": record[COST],
     }
     now = {name: old[name] if column is None else column for name, column in new.items()}
     with np.errstate(over="ignore"):
@@ -50,10 +49,13 @@ def believe(
     if new["cost"] is not None:
         affordable(float(new["cost"].max()))
     # Nothing was written so far; from here on nothing can fail.
-    record[:, DECAY], record[:, COST] = now["decay"], now["cost"]
-    record[:, CEILING] = roster.ceiling(income, now["decay"])
-    roster.record[rows] = record
-    roster.arrival[rows], roster.worth[rows] = now["arrival"], now["worth"]
+    roster.record[rows, CEILING] = roster.ceiling(income, now["decay"])
+    for name, place in (("decay", DECAY), ("cost", COST)):
+        if new[name] is not None:
+            roster.record[rows, place] = new[name]
+    for name in ("arrival", "worth"):
+        if new[name] is not None:
+            getattr(roster, name)[rows] = new[name]
     if new["weight"] is not None:
         roster.column("weight", np.float64, 1.0)[rows] = new["weight"]
     if new["cost"] is not None:
@@ -67,13 +69,14 @@ def believe(
 
 
 def _moved(old: dict[str, Array], new: dict[str, Array | None]) -> float:
-    total: Array | float = 0.0
+    """Sum of relative changes, each between -1 and 1: what scatters cancels."""
+    total = 0.0
     for name, column in new.items():
         if column is not None:
             with np.errstate(invalid="ignore", divide="ignore"):
-                change = np.abs(column - old[name]) / np.maximum(column, old[name])
-            total = np.fmax(total, change)  # 0/0, where it was nothing and still is, is no change
-    return float(np.sum(total))
+                change = (column - old[name]) / np.maximum(column, old[name])
+            total += float(np.nansum(change))  # 0/0, where it was nothing and still is
+    return total
 
 
 def _column(name: str, given: object, rows: Rows) -> Array | None:

@@ -39,9 +39,9 @@ def explain(
     roster: Roster, houses: Houses, purse: Purse, rows: Rows, now: float, price: float
 ) -> Explanation:
     """What this source is worth now, when it is due, and what holds it back until then."""
-    record = roster.record.take(rows, axis=0)
+    record = roster.look_up(rows)
     one = roster.part(rows, record)
-    since, visited = float(record[0, SINCE]), float(roster.visited[rows[0]])
+    since, visited = float(record[SINCE, 0]), float(roster.visited[rows[0]])
     longest = due_age(one, price, roster.epoch)
     begin = since if roster.epoch is None else since * roster.epoch
     ripe = now if np.isneginf(since) else max(begin + longest, now)
@@ -82,7 +82,7 @@ def _hold(
         (float(roster.rested_at(rows)[0]), "min_interval"),
     ]
     group = int(roster.group_of(rows)[0])
-    holds += houses.holds(int(roster.host[row]), group, float(record[0, COST]), now)
+    holds += houses.holds(int(roster.host[row]), group, float(record[COST, 0]), now)
     until, name = max((hold for hold in holds if hold[0] > now), default=(None, ""))
     return name, None if name == "host parallel" else until
 

@@ -11,14 +11,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from dayfly.errors import BadInput
-from dayfly.model import Array
+from dayfly.model import Array, Mask, Rows
+from dayfly.schedule.lanes import Codes
 from dayfly.schedule.purse import ROUNDING, SAVED_S, Purse, slot
 
 PerName = float | Mapping[str, float] | None
-_Codes = npt.NDArray[np.integer]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +78,7 @@ class Purses:
         self.left = np.concatenate([self.left, np.minimum(first, self.burst)[len(self.left) :]])
         self.at = np.concatenate([self.at, np.full(len(new), now)])
 
-    def fill(self, codes: _Codes, now: float) -> Array:
+    def fill(self, codes: Codes, now: float) -> Array:
         """What is in these purses now."""
         at = self.at[codes]
         if self._epoch is None:
@@ -92,7 +91,7 @@ class Purses:
         self.left[codes], self.at[codes] = left, np.maximum(at, now)
         return left
 
-    def ready(self, codes: _Codes, cost: Array, now: float) -> Array:
+    def ready(self, codes: Codes, cost: Array, now: float) -> Array:
         """When a crawl of this cost may start: at once, or not before this instant."""
         left, rate, slack = self.fill(codes, now), self.rate[codes], self.slack(codes)
         if self._epoch is None:
@@ -109,7 +108,7 @@ class Purses:
             found = (slot(now, self._epoch) + epochs - 1e-9) * self._epoch
         return np.where(lacking > 0, found, now)
 
-    def slack(self, codes: _Codes) -> Array:
+    def slack(self, codes: Codes) -> Array:
         """Rounding errors of the amounts in these purses."""
         burst = self.burst[codes]
         return np.where(np.isinf(burst), 0.0, ROUNDING * burst)
@@ -129,13 +128,14 @@ class Houses:
         self.purses = Purses(limits.host_budget, epoch)
         self.group_purses = Purses(limits.group_budget, epoch)
         self.any_blocked = False
+        self._limited = limits.any
         #: Rows that wait for another of their host to come back.
         self.waiting: dict[int, list[int]] = {}
 
     @property
     def active(self) -> bool:
         """Whether anybody's host or group has to be asked at all."""
-        return self.limits.any or self.any_blocked
+        return self._limited or self.any_blocked
 
     def grow(self, hosts: Sequence[str], groups: Sequence[str], dearest: float, now: float) -> None:
         """Make room for new names."""
@@ -151,15 +151,36 @@ class Houses:
         self.purses.grow(hosts, dearest, now)
         self.group_purses.grow(groups, dearest, now)
 
-    def ready(self, host: _Codes, group: _Codes, cost: Array, now: float) -> Array:
-        """From when on hosts and groups allow these sources; infinite while all doors are busy."""
-        found = np.maximum(self.next[host], self.blocked[host])
+    def ready(self, host: Codes, group: Codes, cost: Array, now: float) -> tuple[Array, Array]:
+        """From when on the host and the group of each of these sources allow it.
+
+        Infinite while all doors of a host are busy.
+        """
+        by_host = np.maximum(self.next[host], self.blocked[host])
         if self.purses.active:
-            found = np.maximum(found, self.purses.ready(host, cost, now))
-        if self.group_purses.active:
-            found = np.maximum(found, self.group_purses.ready(group, cost, now))
+            by_host = np.maximum(by_host, self.purses.ready(host, cost, now))
         if self.limits.parallel is not None:
-            found = np.where(self.under_way[host] >= self.parallel[host], np.inf, found)
+            by_host = np.where(self.under_way[host] >= self.parallel[host], np.inf, by_host)
+        if not self.group_purses.active:
+            return by_host, np.full(len(host), -np.inf)
+        return by_host, self.group_purses.ready(group, cost, now)
+
+    def allow(self, kind: str, codes: Codes, taken: Codes, cost: Array, now: float) -> Mask:
+        """Which of these hosts (or groups) could serve one more, after all that were taken."""
+        purses = self.purses if kind == "host" else self.group_purses
+        found = np.ones(len(codes), bool)
+        order = np.argsort(taken, kind="stable")
+        first = np.searchsorted(taken, codes, "left", sorter=order)
+        last = np.searchsorted(taken, codes, "right", sorter=order)
+        if purses.active:
+            spent = np.concatenate([[0.0], np.cumsum(cost[order])])
+            left = purses.fill(codes, now) - (spent[last] - spent[first])
+            found &= left > purses.slack(codes)
+        if kind == "host":
+            found &= np.maximum(self.next[codes], self.blocked[codes]) <= now
+            doors = np.where(self.spacing[codes] > 0, 1.0, np.inf)
+            doors = np.minimum(doors, self.parallel[codes] - self.under_way[codes])
+            found &= last - first < doors
         return found
 
     def holds(self, host: int, group: int, cost: float, now: float) -> list[tuple[float, str]]:
@@ -180,8 +201,8 @@ class Houses:
 
     def admit(
         self,
-        host: _Codes,
-        group: _Codes,
+        host: Codes,
+        group: Codes,
         cost: Array,
         index: Array,
         k: int,
@@ -220,21 +241,41 @@ class Houses:
                 amounts[codes[at]] -= price
         return taken
 
-    def _doors(self, host: _Codes) -> dict[int, float]:
+    def serve(self, host: Codes, cost: Array) -> Rows:
+        """Of sources in order of preference, those that their hosts have room for.
+
+        For crawls that may overdraw a purse, or all cost the same: then a host serves the first few
+        of its sources and nobody after them.
+        """
+        order = np.argsort(host, kind="stable")
+        own = host[order]
+        first = np.flatnonzero(np.concatenate([[True], own[1:] != own[:-1]]))
+        begin = np.repeat(first, np.diff(np.append(first, len(own))))
+        before = np.arange(len(own)) - begin
+        doors = np.where(self.spacing[own] > 0, 1.0, np.inf)
+        good = before < np.minimum(doors, self.parallel[own] - self.under_way[own])
+        if self.purses.active:
+            paid = np.cumsum(cost[order]) - cost[order]
+            left = self.purses.left[own] - (paid - paid[begin])
+            slack = self.purses.slack(own)
+            good &= left > slack if self._epoch is None else cost[order] <= left + slack
+        return np.sort(order[good])
+
+    def _doors(self, host: Codes) -> dict[int, float]:
         """How many more sources of these hosts may be chosen at this instant."""
         codes = np.unique(host)
         most = np.where(self.spacing[codes] > 0, 1.0, np.inf)
         most = np.minimum(most, self.parallel[codes] - self.under_way[codes])
         return dict(zip(codes.tolist(), most.tolist(), strict=True))
 
-    def _room(self, purses: Purses, codes: _Codes) -> tuple[dict[int, float], dict[int, float]]:
+    def _room(self, purses: Purses, codes: Codes) -> tuple[dict[int, float], dict[int, float]]:
         """What is in the purses, and its rounding error."""
         names = np.unique(codes)
         amounts, slack = purses.left[names].tolist(), purses.slack(names).tolist()
         numbers = names.tolist()
         return dict(zip(numbers, amounts, strict=True)), dict(zip(numbers, slack, strict=True))
 
-    def take(self, host: _Codes, group: _Codes, cost: Array, now: float) -> None:
+    def take(self, host: Codes, group: Codes, cost: Array, now: float) -> None:
         """Sources of these hosts were chosen."""
         np.add.at(self.under_way, host, 1)
         spacing = self.spacing[host]
@@ -245,7 +286,7 @@ class Houses:
         if self.group_purses.active:
             np.subtract.at(self.group_purses.left, group, cost)
 
-    def back(self, host: _Codes) -> list[int]:
+    def back(self, host: Codes) -> list[int]:
         """Sources of these hosts came back; the answer is who waited for that."""
         np.subtract.at(self.under_way, host, 1)
         freed: list[int] = []

@@ -54,6 +54,11 @@ class Overdue:
         while self._aside and self._aside[0][0] <= now:
             _, visited, row = heapq.heappop(self._aside)
             bisect.insort(self._queue, (visited, row))
+        if self._queue and "most" not in self._roster.optional:
+            # In order of last visits they fall due in order: often the first is not yet due.
+            visited, row = self._queue[0]
+            if visited + self._roster.most > now:
+                return
         at, open_ = 0, True
         while open_:
             if at >= len(self._queue):

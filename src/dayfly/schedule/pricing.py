@@ -46,6 +46,8 @@ from dayfly.model import Array
 _EMPTY, _SLOPE, _END = 1.05, 0.5, 8.4
 #: The base follows the price in force within so many times what it takes to fill the purse.
 _SLOW = 10.0
+#: … and counts as at most so far below, in logarithms.
+_FALL = 3.0
 
 
 class Pricing:
@@ -132,7 +134,8 @@ class Pricing:
             return
         # One call after a long silence teaches no more than one purse.
         share = -math.expm1(-min(elapsed / fill, 1.0) / _SLOW)
-        self.base *= math.exp(share * max(math.log(force / self.base), -1.0))
+        # A purse that overflows says that the price is too high, but not by how much.
+        self.base *= math.exp(share * max(math.log(force / self.base), -_FALL))
 
     def steer(self, factor: float) -> None:
         """The solved price changed by this factor: budget or fleet are different now.

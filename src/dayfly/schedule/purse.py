@@ -117,6 +117,8 @@ class Purse:
 
     def first(self, cost: Array) -> Rows:
         """Positions that may start one after the other; whoever may not is passed over."""
+        if self.epoch is not None and len(cost) and cost.min() == cost.max():
+            return np.arange(min(int((self.left + self.slack) / cost[0]), len(cost)))
         if self.epoch is None:
             before = np.cumsum(cost) - cost
             stop = np.searchsorted(before, self.left - self.slack, side="left")

@@ -54,6 +54,8 @@ class Roster:
         self.least, self.most = intervals
         #: Whether the state of any source was ever seen or predicted.
         self.any_observed = False
+        #: Whether any visit ever failed.
+        self.any_failed = False
         self.fades = True
         self.optional: dict[str, npt.NDArray[Any]] = {}
         #: More than the ceiling was seen waiting: row → (how much, when).
@@ -147,10 +149,14 @@ class Roster:
         found: Array = np.maximum(slot(now, self.epoch) - since, 0.0) * self.epoch
         return found
 
+    def look_up(self, rows: Rows) -> Array:
+        """The records of some rows, as four columns."""
+        return np.ascontiguousarray(self.record.take(rows, axis=0).T)
+
     def curves(self, rows: Rows, record: Array) -> Harvest:
         """The harvest curves of some rows, whose records are at hand."""
         if self.plain and self.fades:
-            return Ephemeral.fading(record[:, CEILING], record[:, DECAY])
+            return Ephemeral.fading(record[CEILING], record[DECAY])
         return self.part(rows, record).harvest
 
     def ceiling(self, income: Array, decay: Array) -> Array:
@@ -163,9 +169,9 @@ class Roster:
 
     def index(self, rows: Rows, record: Array, now: float) -> Array:
         """Worth of crawling these rows now, per unit of cost."""
-        curves, age = self.curves(rows, record), self.age(record[:, SINCE], now)
+        curves, age = self.curves(rows, record), self.age(record[SINCE], now)
         found = curves.index(age) if self.epoch is None else slotted(curves, age, self.epoch)
-        found /= record[:, COST]
+        found /= record[COST]
         if self.any_observed:
             self._index_by_state(found, rows, record, now)
         return found
@@ -175,24 +181,24 @@ class Roster:
         seen = np.flatnonzero(self.flags[rows] & OBSERVED)
         if not len(seen):
             return
-        part = self.part(rows[seen], record[seen])
-        waiting = self.waiting(rows[seen], record[seen], now)
+        part = self.part(rows[seen], record[:, seen])
+        waiting = self.waiting(rows[seen], record[:, seen], now)
         if self.epoch is not None:
             found[seen] = whittle_index_at(part, waiting, self.epoch)
         for at, row, value in zip(seen.tolist(), rows[seen].tolist(), waiting, strict=True):
             if row in self.surge:
-                found[at] = value / record[at, COST]
+                found[at] = value / record[COST, at]
 
     def waiting(self, rows: Rows, record: Array, now: float) -> Array:
         """Value expected to wait at these rows now."""
         curves = self.curves(rows, record)
-        value = curves.value(self.age(record[:, SINCE], now))
+        value = curves.value(self.age(record[SINCE], now))
         if self.surge:
             for at, row in enumerate(rows.tolist()):
                 if row in self.surge:
                     state, when = self.surge[row]
                     ceiling = float(curves[at : at + 1].value(np.array([np.inf]))[0])
-                    left = math.exp(-record[at, DECAY] * max(now - when, 0.0))
+                    left = math.exp(-record[DECAY, at] * max(now - when, 0.0))
                     # What never fades has no ceiling to fall back to.
                     found = ceiling + (state - ceiling) * left if math.isfinite(ceiling) else state
                     value[at] = found
@@ -202,10 +208,15 @@ class Roster:
         """From when on the minimum interval is over."""
         visited = self.visited[rows]
         if self.epoch is None:
-            return visited + self.interval("least", rows)
-        wait = np.maximum(np.ceil(self.interval("least", rows) / self.epoch - 1e-9), 1.0)
-        found: Array = (np.floor(visited / self.epoch + 1e-9) + wait - 1e-9) * self.epoch
-        return found
+            visited += self.interval("least", rows)
+            return visited
+        wait = np.maximum(np.ceil(self.interval("least", rows) / self.epoch - 1e-9), 1.0) - 1e-9
+        visited /= self.epoch
+        visited += 1e-9
+        np.floor(visited, out=visited)
+        visited += wait
+        visited *= self.epoch
+        return visited
 
     def back_off(self, rows: Rows) -> Array:
         """Until when a source that did not answer is left alone; -inf where it did."""
@@ -215,15 +226,12 @@ class Roster:
         return np.where(failures > 0, until, -np.inf)
 
     def free_at(self, rows: Rows) -> Array:
-        """From when on nothing of its own holds a source back; infinite if nobody knows."""
+        """From when on nothing of its own holds a source back that is neither out nor removed."""
         free = np.maximum(self.rested_at(rows), self.not_before[rows])
-        if self.failures[rows].any():
-            free = np.maximum(free, self.back_off(rows))
+        if self.any_failed:
+            np.maximum(free, self.back_off(rows), out=free)
         if "paused" in self.optional:
-            free = np.maximum(free, self.optional["paused"][rows])
-        out = (self.flags[rows] & (IN_FLIGHT | REMOVED)) != 0
-        if out.any():
-            free[out] = np.inf
+            np.maximum(free, self.optional["paused"][rows], out=free)
         return free
 
     def overdue_at(self, rows: Rows | slice) -> Array:
@@ -240,7 +248,7 @@ class Roster:
 
     def see(self, rows: Rows, state: Array, now: float) -> None:
         """So much waits there: as if value had been gathering for as long as that takes."""
-        record = self.record.take(rows, axis=0)
+        record = self.look_up(rows)
         curves = self.curves(rows, record)
         ceiling = curves.value(np.full(len(rows), np.inf))
         above = state >= ceiling
@@ -302,13 +310,13 @@ class Roster:
 
     def part(self, rows: Rows | slice, record: Array | None = None) -> Fleet:
         """Some sources as they are believed to be."""
-        found = self.record[: self.n][rows] if record is None else record
-        n = len(found)
+        found = self.record[: self.n][rows].T if record is None else record
+        n = found.shape[1]
         columns: dict[str, Array] = {
             "arrival": self.arrival[: self.n][rows],
-            "decay": found[:, DECAY],
+            "decay": found[DECAY],
             "worth": self.worth[: self.n][rows],
-            "cost": found[:, COST],
+            "cost": found[COST],
         }
         if "weight" in self.optional:
             columns["worth"] = columns["worth"] * self.optional["weight"][: self.n][rows]

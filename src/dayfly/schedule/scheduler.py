@@ -18,6 +18,7 @@ from dayfly.index import relax
 from dayfly.model import Array, Fleet, Rows, Source
 from dayfly.schedule.beliefs import believe
 from dayfly.schedule.calendar import Calendar
+from dayfly.schedule.chooser import Chooser
 from dayfly.schedule.forecast import Explanation, explain
 from dayfly.schedule.limits import Houses, Limits
 from dayfly.schedule.overdue import Overdue
@@ -36,7 +37,9 @@ from dayfly.schedule.state import (
 _DAY = 86400.0
 #: The price is solved again when the beliefs have moved by this share on average; on a sample of
 #: so many sources, because the rest is learnt from what is spent.
-_MOVED, _SAMPLE = 0.05, 1 << 16
+_MOVED, _SAMPLE = 0.05, 1 << 14
+#: A smaller change of the budget is left to what is learnt.
+_SAME_BUDGET = 0.02
 #: How far a clock may go back and count as standing still.
 SLACK_S = 5.0
 
@@ -159,7 +162,7 @@ class Scheduler:
         self._houses.grow(roster.hosts, roster.groups, roster.dearest, now)
         #: Rows in flight whose host was changed meanwhile, and where they are.
         self._at_host: dict[int, int] = {}
-        self._moved, self._solved = 0.0, self._solve()
+        self._moved, self._new, self._solved = 0.0, 0, self._solve()
         self._pricing = Pricing(self._solved)
         self._place_all()
 
@@ -168,8 +171,10 @@ class Scheduler:
         self._overdue = Overdue(self._roster)
         self._calendar = Calendar(self._roster)
         self._calendar.start(self._first_level(), self._now)
-        self._wanted = 0.0
-        self._calls = self._chosen = self._scored = self._scans = 0
+        self._chooser = Chooser(
+            self._roster, self._houses, self._purse, self._calendar, self._asked, self._worth_it
+        )
+        self._calls = self._chosen = 0
 
     @_locked
     def state(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
@@ -183,7 +188,7 @@ class Scheduler:
             "floor": purse_state(self._floor),
             "floor_share": self._floor_share,
             "pricing": list(self._pricing.memory),
-            "solved": [self._solved, self._moved, self._saves],
+            "solved": [self._solved, self._moved, self._new, self._saves, self._pace],
             "clock": [self._now, self._looked],
             "at_host": [list(pair) for pair in self._at_host.items()],
         }
@@ -202,7 +207,7 @@ class Scheduler:
         self._floor = read_purse(settings["floor"], self._roster.dearest)
         self._floor_share = settings["floor_share"]
         self._pricing = Pricing(*settings["pricing"])
-        self._solved, self._moved, self._saves = settings["solved"]
+        self._solved, self._moved, self._new, self._saves, self._pace = settings["solved"]
         self._now, self._looked = settings["clock"]
         self._at_host = dict(settings["at_host"])
         self._place_all()
@@ -242,9 +247,9 @@ class Scheduler:
     def tally(self) -> Tally:
         """What the decisions took."""
         return Tally(
-            calls=self._calls, chosen=self._chosen, scored=self._scored,
+            calls=self._calls, chosen=self._chosen, scored=self._chooser.scored,
             moved=self._calendar.moved, rekeyed=self._calendar.rekeyed,
-            scans=self._scans + self._overdue.scans,
+            scans=self._chooser.scans + self._overdue.scans,
         )  # fmt: skip
 
     @_locked
@@ -270,17 +275,18 @@ class Scheduler:
         self._purse.fill(now)
         self._floor.fill(now)
         first = self._unseen(now, k)
-        chosen, marginal, short = self._best(now, k - len(first))
+        chosen = self._chooser.best(now, k - len(first))
+        self._send(chosen.rows, now)
         if self._roster.epoch is None:
             pace = self._purse.budget * self._purse.share
             self._pricing.learn(
                 elapsed=now - self._looked, fill=self._purse.burst / pace if pace > 0 else np.inf,
-                full=self._purse.full, marginal=marginal, short=short,
+                full=self._purse.full, marginal=chosen.marginal, short=chosen.ended,
             )  # fmt: skip
         self._looked = now
         self._calls += 1
-        self._chosen += len(first) + len(chosen)
-        return np.concatenate([first, chosen]) if len(first) else chosen
+        self._chosen += len(first) + len(chosen.rows)
+        return np.concatenate([first, chosen.rows]) if len(first) else chosen.rows
 
     def _asked(self, left: float) -> float:
         """The price for who is next, with so much in the purse."""
@@ -292,6 +298,10 @@ class Scheduler:
         # Slotted, the purse has just received its income: what counts is what was saved.
         saved = (purse.left - purse.budget) / max(self._roster.dearest, 1e-300)
         return self._pricing.threshold(min(max(saved, 0.0), 1.0))
+
+    def _worth_it(self, index: Array, left: Array) -> int:
+        """How many of these, best first, reach the price, with so much left before each."""
+        return self._pricing.worth_it(index, left / self._purse.burst)
 
     def _unseen(self, now: float, k: int) -> Rows:
         """Sources that were not visited for too long."""
@@ -306,99 +316,22 @@ class Scheduler:
             cost = float(self._roster.record[row, COST])
             if self._houses.active:
                 host, group = self._roster.host[rows], self._roster.group_of(rows)
-                free = max(free, float(self._houses.ready(host, group, np.array([cost]), now)[0]))
+                ready = self._houses.ready(host, group, np.array([cost]), now)
+                free = max(free, float(ready[0][0]), float(ready[1][0]))
             if free > now:
                 return free
             if not self._purse.affords(cost):
                 return None if self._roster.epoch is None else np.inf
             taken.append(row)
             self._floor.spend(cost)
-            self._calendar.leave(rows)
             self._send(rows, now)
             return -np.inf
 
         self._overdue.visit(now, decide)
-        return np.array(taken, dtype=np.int64)
-
-    def _best(self, now: float, k: int) -> tuple[Rows, float, bool]:
-        """The best k that may be chosen, the index of the last, and whether money or k ran out."""
-        calendar, purse, attempt = self._calendar, self._purse, 0
-        while True:
-            index = calendar.look(now)
-            self._scored += len(index)
-            if self._houses.active:
-                index = self._park(index, now)
-            positions = self._in_order(index)
-            taken = positions[self._admit(positions, index[positions], k)]
-            left = purse.left - float(calendar.cost(taken).sum())
-            marginal = float(index[taken[-1]]) if len(taken) else np.nan
-            ended = len(taken) >= k or purse.closed(left, self._roster.cheapest)
-            # Nobody outside the pool may come before the last one taken, or be worth the price.
-            bar = marginal if ended else max(self._asked(left), 0.0)
-            if np.isnan(bar):
-                break
-            if calendar.level <= bar and not self._out_of_turn(index, taken, ended):
-                break
-            calendar.lower(bar, attempt, now)
-            attempt += 1
-        self._scans += calendar.level <= 0 and len(self) > 0
-        rest = np.delete(index, taken)
-        rows = calendar.choose(taken)
-        self._send(rows, now)
-        self._wanted = max(0.9 * self._wanted, float(len(rows)))
-        calendar.trim(rest, int(self._wanted), now)
-        return rows, marginal, ended
-
-    def _in_order(self, index: Array) -> Rows:
-        """Members of the pool that are worth a crawl, best first, ties to the lower row."""
-        least = self._asked(self._purse.left)
-        good = np.flatnonzero(index >= (max(least, 5e-324) if self._purse.epoch is None else least))
-        worth = -index[good]
-        order = np.argsort(worth)
-        worth = worth[order]
-        if (worth[1:] == worth[:-1]).any():
-            order = np.lexsort((self._calendar.rows[good], -index[good]))
-        return good[order]
-
-    def _admit(self, positions: Rows, index: Array, k: int) -> Rows:
-        """Which of these budgets, price and hosts allow one after the other."""
-        purse, cost = self._purse, self._calendar.cost(positions)
-        if not self._houses.active:
-            taken = purse.first(cost)[:k]
-            if purse.epoch is None and len(taken):
-                # The price rises as the purse empties.
-                left = purse.left - (np.cumsum(cost[: len(taken)]) - cost[: len(taken)])
-                taken = taken[: self._pricing.worth_it(index[: len(taken)], left / purse.burst)]
-            return taken
-        rows = self._calendar.rows[positions]
-        host, group = self._roster.host[rows], self._roster.group_of(rows)
-        admitted = self._houses.admit(host, group, cost, index, k, purse, self._asked)
-        return np.array(admitted, dtype=np.int64)
-
-    def _out_of_turn(self, index: Array, taken: Rows, ended: bool) -> bool:
-        """Whether somebody on the shelf comes before one that was taken, or should be taken too."""
-        first = self._calendar.first_on_shelf
-        if first is None:
-            return False
-        alike = taken[index[taken] == self._calendar.level]
-        return not ended or int(self._calendar.rows[alike].max(initial=-1)) > first
-
-    def _park(self, index: Array, now: float) -> Array:
-        """Take out of the pool whose host or group does not allow anything now."""
-        calendar, roster, houses = self._calendar, self._roster, self._houses
-        rows = calendar.rows
-        host = roster.host[rows]
-        ready = houses.ready(host, roster.group_of(rows), calendar.cost(slice(None)), now)
-        shut = np.flatnonzero(ready > now)
-        if not len(shut):
-            return index
-        until = ready[shut]
-        for row, code in zip(
-            rows[shut][np.isinf(until)].tolist(), host[shut][np.isinf(until)].tolist(), strict=True
-        ):
-            houses.waiting.setdefault(code, []).append(row)
-        calendar.hold(shut, until)
-        return np.delete(index, shut)
+        rows = np.array(taken, dtype=np.int64)
+        if taken:
+            self._calendar.leave(rows)
+        return rows
 
     def _send(self, rows: Rows, now: float) -> None:
         """These are chosen: in flight and paid for."""
@@ -443,6 +376,7 @@ class Scheduler:
         answered = which
         if missed is not None:
             answered, silent = which[~missed], which[missed]
+            roster.any_failed = roster.any_failed or len(silent) > 0
             roster.failures[silent] = np.minimum(roster.failures[silent], 254) + 1
         roster.failures[answered] = 0
         roster.record[answered, SINCE] = roster.gathering_from(np.array([now]))
@@ -454,7 +388,7 @@ class Scheduler:
         freed = self._houses.back(self._asked_hosts(flying)) if self._houses.active else []
         if len(known) and not np.array_equal(known, which):
             which = np.union1d(which, known)
-        self._replace(which)
+        self._replace(which, ahead=True)
         if freed:
             self._replace(np.array(freed))
         self._overdue.insert(which)
@@ -486,6 +420,8 @@ class Scheduler:
             self._fit()
         if given.cost is not None or given.host is not None or given.group is not None:
             self._houses.grow(roster.hosts, roster.groups, roster.dearest, self._now)
+        if given.host is not None or given.group is not None:
+            self._calendar.lanes.moved(rows)
         if before is not None:
             # Who is in flight is still at the host where it was when it was chosen.
             flying = np.flatnonzero(roster.flags[rows] & IN_FLIGHT)
@@ -522,9 +458,10 @@ class Scheduler:
         rows = roster.add(fleet, group=group, last=never, not_before=never)
         self._fit()
         self._houses.grow(roster.hosts, roster.groups, roster.dearest, self._now)
+        self._calendar.lanes.moved(rows)
         self._calendar.welcome(self._now)
         self._overdue.insert(rows)
-        self._drift(float(n))
+        self._drift(0.0, new=n)
         return rows
 
     @_locked
@@ -533,7 +470,7 @@ class Scheduler:
         which = self._roster.check(rows)
         self._roster.flags[which] |= REMOVED
         self._calendar.leave(which)
-        self._drift(float(len(which)))
+        self._drift(0.0, new=len(which))
 
     @_locked
     def pause(self, rows: int | Sequence[int] | Rows, until: float = np.inf) -> None:
@@ -559,7 +496,7 @@ class Scheduler:
         self._floor.fill(self._now)
         self._purse.set_budget(budget, self._roster.dearest)
         self._floor.set_budget(budget * self._floor_share, self._roster.dearest)
-        self._solve_again()
+        self._steer()
 
     @_locked
     def throttle(self, share: float, now: float) -> None:
@@ -569,7 +506,7 @@ class Scheduler:
         self._purse.fill(self._tick(now))
         self._floor.fill(self._now)
         self._purse.share = self._floor.share = share
-        self._solve_again()
+        self._steer()
 
     # Inside.
 
@@ -590,19 +527,27 @@ class Scheduler:
         self._purse.fit(self._roster.dearest)
         self._floor.fit(self._roster.dearest)
 
-    def _replace(self, rows: Rows) -> None:
+    def _replace(self, rows: Rows, *, ahead: bool = False) -> None:
         """Something about these sources changed: find them their place anew."""
         self._calendar.leave(rows)
-        self._calendar.place(rows[~self._roster.out(rows)], self._now)
+        self._calendar.place(rows[~self._roster.out(rows)], self._now, ahead=ahead)
 
-    def _drift(self, moved: float) -> None:
+    def _drift(self, moved: float, *, new: int = 0) -> None:
         """Count changes, and solve for the price again when they have added up."""
         self._moved += moved
-        if self._moved > _MOVED * max(len(self), 1):
+        self._new += new
+        if abs(self._moved) + self._new > _MOVED * max(len(self), 1):
+            self._solve_again()
+
+    def _steer(self) -> None:
+        """Solve for the price again if the budget is quite different now."""
+        pace = self._purse.budget * self._purse.share
+        if abs(pace - self._pace) > _SAME_BUDGET * self._pace:
             self._solve_again()
 
     def _solve_again(self) -> None:
         before, self._solved, self._moved = self._solved, self._solve(), 0.0
+        self._new = 0
         if before > 0 and self._solved > 0:
             self._pricing.steer(self._solved / before)
         else:
@@ -611,6 +556,7 @@ class Scheduler:
     def _solve(self) -> float:
         """The price of the relaxed problem, on a sample where the fleet is large."""
         roster, pace = self._roster, self._purse.budget * self._purse.share
+        self._pace = pace
         stride = -(-roster.n // _SAMPLE) if roster.n else 1
         rows = np.arange(0, roster.n, stride)
         rows = rows[(roster.flags[rows] & REMOVED) == 0]
@@ -631,7 +577,7 @@ class Scheduler:
         rows = np.arange(0, roster.n, stride)
         if not len(rows):
             return 0.0
-        index = roster.index(rows, roster.record.take(rows, axis=0), self._now)
+        index = roster.index(rows, roster.look_up(rows), self._now)
         many = 4 * max(self._purse.left, self._purse.budget, 0.0) / roster.cheapest + 256
         keep = min(int(many / stride) + 1, len(rows))
         return max(float(np.partition(index, len(rows) - keep)[len(rows) - keep]), self.price)

@@ -70,14 +70,24 @@ class _Header(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def save(scheduler: Scheduler, path: _Path) -> None:
-    """Write all that decides what this scheduler does next; an older file there is replaced."""
-    write_snapshot(path, *scheduler.state())
+    """Write all that decides what this scheduler does next; an older file there is replaced.
+
+    Other threads wait until it is written: the columns are the scheduler's own, not copies.
+    """
+    with scheduler._lock:
+        write_snapshot(path, *scheduler.state())
 
 
 def load(path: _Path) -> Scheduler:
     """The scheduler that was saved here; it decides as the other would have, bit for bit."""
     meta, arrays = read_snapshot(path)
-    return Scheduler.from_state(meta, arrays)
+    try:
+        return Scheduler.from_state(meta, arrays)
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        raise BadInput(
+            f"{path}: is whole, but not the snapshot of a scheduler as this Dayfly ({_dayfly()})"
+            f" knows it ({type(error).__name__}: {error}); {_REMEDY}"
+        ) from error
 
 
 def write_snapshot(path: _Path, meta: dict[str, Any], arrays: Mapping[str, _Column]) -> None:

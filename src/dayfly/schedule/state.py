@@ -35,7 +35,7 @@ def roster_state(roster: Roster) -> tuple[dict[str, Any], dict[str, Column]]:
         "hosts": roster.hosts,
         "groups": roster.groups,
         "names": roster.names,
-        "any_observed": roster.any_observed,
+        "any": [roster.any_observed, roster.any_failed],
         "fades": roster.fades,
         "costs": [roster.cheapest, roster.dearest],
     }
@@ -55,7 +55,8 @@ def read_roster(settings: Mapping[str, Any], columns: Mapping[str, Column]) -> R
     roster.host_codes(settings["hosts"])
     roster.group_codes(settings["groups"])
     roster.names = settings["names"]
-    roster.any_observed, roster.fades = settings["any_observed"], settings["fades"]
+    roster.any_observed, roster.any_failed = settings["any"]
+    roster.fades = settings["fades"]
     roster.cheapest, roster.dearest = settings["costs"]
     seen = zip(columns["surge.row"].tolist(), columns["surge.seen"].tolist(), strict=True)
     roster.surge = {row: (state, when) for row, (state, when) in seen}

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from dayfly.errors import BadInput
-from dayfly.index import whittle_index
+from dayfly.index import whittle_index, whittle_index_at
 from dayfly.model import NUMBERS, Fleet
 
 DAY = 86400.0
@@ -83,7 +83,9 @@ class Kept:
     #: From when on value has been gathering; last attempt.
     since: float = NEVER
     visited: float = NEVER
-    #: What was seen waiting at or above the ceiling, and when.
+    #: Slotted time: since when, in epochs and not whole ones, where the state was seen below the
+    #: ceiling. What was seen waiting at or above the ceiling, and when.
+    since_epoch: float | None = None
     surge: tuple[float, float] | None = None
     not_before: float = NEVER
     paused: float = NEVER
@@ -225,6 +227,7 @@ class NaiveScheduler:
         """
         asked = price if callable(price) else lambda _: price
         now = self._tick(now)
+        self._fill()
         index = self._indices(now)
         chosen: list[int] = []
         overdue = [row for row in range(len(self)) if self._overdue(row, now)]
@@ -249,16 +252,22 @@ class NaiveScheduler:
         if now < self.now - SLACK:
             raise BadInput("time goes backwards")
         self.now = max(self.now, now)
+        return self.now
+
+    def _fill(self) -> None:
+        """What has come in since somebody last looked."""
         self.purse.fill(self.now)
         self.floor.fill(self.now)
-        return self.now
 
     def _indices(self, now: float) -> list[float]:
         if not self.sources:
             return []
-        ages = [self._age(kept.since, now) for kept in self.sources]
-        index = whittle_index(self.fleet, np.array(ages), self.epoch).tolist()
+        ages = np.array([self._age(kept, now) for kept in self.sources])
+        index = whittle_index(self.fleet, ages, self.epoch).tolist()
+        by_state = self._by_state(ages)
         for row, kept in enumerate(self.sources):
+            if kept.since_epoch is not None:
+                index[row] = by_state[row]
             if kept.surge is not None:
                 index[row] = self._surging(row, kept, now)
         return index
@@ -276,10 +285,19 @@ class NaiveScheduler:
     def _ceiling(self, row: int) -> float:
         return float(self.fleet.take([row]).harvest.value(np.array([np.inf]))[0])
 
-    def _age(self, since: float, now: float) -> float:
+    def _by_state(self, ages: Any) -> list[float]:
+        """A state that was seen lies between those that whole epochs lead to [J, Theorem 1]."""
+        if all(kept.since_epoch is None for kept in self.sources):
+            return []
+        waiting = self.fleet.harvest.value(ages)
+        seen = np.array([kept.since_epoch is not None for kept in self.sources])
+        return whittle_index_at(self.fleet, np.where(seen, waiting, 0.0), self.epoch).tolist()
+
+    def _age(self, kept: Kept, now: float) -> float:
         if self.epoch is None:
-            return max(now - since, 0.0)
-        return max((slot(now, self.epoch) - slot(since, self.epoch)) * self.epoch, 0.0)
+            return max(now - kept.since, 0.0)
+        since = slot(kept.since, self.epoch) if kept.since_epoch is None else kept.since_epoch
+        return max(slot(now, self.epoch) - since, 0.0) * self.epoch
 
     def _overdue(self, row: int, now: float) -> bool:
         kept = self.sources[row]
@@ -342,7 +360,7 @@ class NaiveScheduler:
                 wait = min(kept.min_interval * 2.0 ** (kept.failures - 1), DAY)
                 kept.back_off = now + wait
             else:
-                kept.since, kept.surge = now, None
+                kept.since, kept.since_epoch, kept.surge = now, None, None
                 kept.failures, kept.back_off = 0, NEVER
             if not_before is not None and not _missing(not_before[place]):
                 kept.not_before = float(not_before[place])  # type: ignore[arg-type]
@@ -372,12 +390,15 @@ class NaiveScheduler:
         self._tick(now)
         for row, waiting in zip(rows, state, strict=True):
             kept = self.sources[row]
+            kept.surge = kept.since_epoch = None
             if waiting >= self._ceiling(row):
                 kept.surge = (float(waiting), now)
-            else:
-                one = self.fleet.take([row])
-                kept.surge = None
-                kept.since = now - float(one.harvest.age_of(np.array([float(waiting)]))[0])
+                continue
+            one = self.fleet.take([row])
+            age = float(one.harvest.age_of(np.array([float(waiting)]))[0])
+            kept.since = now - age
+            if self.epoch is not None:
+                kept.since_epoch = slot(now, self.epoch) - age / self.epoch
 
     # Who is there, and what may be spent.
 
@@ -400,11 +421,13 @@ class NaiveScheduler:
 
     def set_budget(self, budget: float, now: float) -> None:
         self._tick(now)
+        self._fill()
         self.budget = budget
         self._fit_purses()
 
     def throttle(self, share: float, now: float) -> None:
         self._tick(now)
+        self._fill()
         self.share = share
         self._fit_purses()
 

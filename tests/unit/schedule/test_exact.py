@@ -19,7 +19,7 @@ from tests.unit.schedule.naive import DAY, NaiveScheduler
 from dayfly.estimate import Estimate, Estimates
 from dayfly.index import whittle_index
 from dayfly.model import Fleet
-from dayfly.schedule import Limits, Scheduler, agenda, calendar, overdue, scheduler
+from dayfly.schedule import Limits, Scheduler, agenda, calendar, chooser, lanes, overdue, scheduler
 from dayfly.schedule.pricing import Pricing
 
 #: How many sequences each case plays here; the acceptance test plays many more.
@@ -205,7 +205,8 @@ class Duel:
             named["failed"] = self.column(n, True, False)
         if self.chance(0.2):
             named["spent"] = self.column(n, 0.0, 0.5, 1.0, 4.0)
-        self.tell("crawled", rows, self.now, self.estimates(rows, self.pick(0, 1, 2)), **named)
+        ended = self.now - self.pick(0.0, 0.0, 0.0, 2.0, 90.0)  # and is told only now
+        self.tell("crawled", rows, ended, self.estimates(rows, self.pick(0, 1, 2)), **named)
 
     def release(self) -> None:
         self.tell("release", self.flying())
@@ -277,7 +278,9 @@ class Duel:
 #: Sizes that make a calendar of a handful of sources turn pages, cut pools and fill shelves.
 TINY = {
     agenda: {"_PAGE": 0.1, "_LEAST_PAGE": 2, "_SLIPS": 3, "_RUNS": 2, "_SAMPLE": 4},
-    calendar: {"_ROOM": 1, "_MORE": 2, "_KEEP": 1, "_BLOCK": 5},
+    calendar: {"_ROOM": 1, "_MORE": 2, "_KEEP": 1, "_BLOCK": 5, "_KEPT": 1},
+    chooser: {"CROWD": 2},
+    lanes: {"_STALE": 0.1},
     overdue: {"_LEAST": 2, "_WINDOW": 3},
 }
 
@@ -353,7 +356,7 @@ class TestTheTwinItself:
 
     def test_slotted_ages_count_whole_epochs(self):
         naive = self.make([1.0, 1.0], budget=1.0, epoch=10.0, last=[9.0, 11.0])
-        assert naive._age(9.0, 19.0) == 10.0
+        assert naive._age(naive.sources[0], 19.0) == 10.0
         assert naive.due(19.0, 9) == [0]  # the other was seen in this very epoch
         assert naive.due(20.0, 9) == [1]
 
@@ -486,6 +489,15 @@ class TestTheTwinItself:
         assert naive.due(100.0 + math.log(2), 9) == [0, 2, 1]
         naive.crawled([0], 101.0)
         assert naive._indices(101.0)[0] == 0.0
+
+    def test_slotted_a_state_may_lie_between_two_epochs(self):
+        naive = self.make([1.0], epoch=1.0)
+        after_one, after_two = (1 - math.exp(-k) for k in (1, 2))
+        naive.observe([0], [0.5 * (after_one + after_two)], 100.0)
+        two = whittle_index(naive.fleet, [1.0], 1.0)[0], whittle_index(naive.fleet, [2.0], 1.0)[0]
+        assert naive._indices(100.0) == pytest.approx([0.5 * sum(two)])
+        naive.observe([0], [after_one], 100.0)
+        assert naive._indices(101.0) == pytest.approx([two[1]])
 
     def test_beliefs_costs_weights_hosts_and_groups_may_change(self):
         limits = Limits(parallel={"a": 1})

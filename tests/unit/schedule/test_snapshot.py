@@ -9,6 +9,7 @@ import re
 import resource
 import stat
 import struct
+import threading
 import tracemalloc
 import zlib
 from importlib.metadata import version
@@ -20,7 +21,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dayfly.errors import BadInput
-from dayfly.schedule.snapshot import read_snapshot, write_snapshot
+from dayfly.estimate import Estimate, Estimates
+from dayfly.model import Fleet
+from dayfly.schedule import Limits, Scheduler
+from dayfly.schedule.snapshot import load, read_snapshot, save, write_snapshot
 
 PREAMBLE = 32
 META = {"price": 0.1, "hosts": ["", "a.example", "ü"], "epoch": None, "rows": 3, "on": True}
@@ -573,3 +577,285 @@ def test_whoever_is_reading_keeps_the_old_snapshot(path):
         old = path.read_bytes()
         write_snapshot(path, {"new": 1}, {})
         assert reader.read() == old
+
+
+# A scheduler and its restored twin
+
+
+DAY = 86400.0
+START = 20_000 * DAY
+N = 40
+HOSTS = ["", "a.example", "b.example", "c.example", "d.example", "ü.example"]
+POLITE = Limits(
+    spacing={"a.example": 7.0, "b.example": 30.0},
+    parallel={"b.example": 2, "c.example": 1},
+    host_budget={"d.example": 0.002, "c.example": 0.01},
+    group_budget={"blogs": 0.01},
+)
+POLITE_SLOTS = Limits(parallel=2, host_budget={"d.example": 2.0}, group_budget={"blogs": 4.0})
+
+
+def some_fleet(rng, n: int, *, mixed: bool, first: int = 0) -> Fleet:
+    """Few distinct rates, so that ties are common; mixed: names, and all kinds of sources."""
+    kind = rng.choice(["ephemeral", "ephemeral", "two_phase", "freshness"], n)
+    if not mixed:
+        kind[:] = "ephemeral"
+    ephemeral, two_phase = mixed & (kind == "ephemeral"), kind == "two_phase"
+    return Fleet(
+        arrival=rng.choice([0.0, 1e-4, 1e-3, 2e-3], n),
+        decay=rng.choice([1e-5, 1e-4, 1e-3], n),
+        worth=rng.choice([0.5, 1.0, 3.0], n),
+        cost=rng.choice([0.5, 1.0, 2.0], n),
+        lifetime=np.where(ephemeral & (rng.random(n) < 0.2), 7200.0, math.inf),
+        window=np.where(ephemeral & (rng.random(n) < 0.2), 10.0, math.inf),
+        slow_decay=np.where(two_phase, 1e-6, 0.0),
+        slow_share=np.where(two_phase, 0.3, 0.0),
+        kind=kind,
+        host=rng.choice(HOSTS, n).tolist(),
+        id=[f"source {first + row}" for row in range(n)] if mixed else None,
+    )
+
+
+class Twins:
+    """Two schedulers to which the same happens; only the second is ever saved and restored."""
+
+    def __init__(self, path: Path, seed: int, **settings) -> None:
+        self.path, self.seed, self.mixed = path, seed, settings.pop("mixed", False)
+        self.rng = np.random.default_rng(seed)
+        fleet = some_fleet(self.rng, N, mixed=self.mixed)
+        settings |= {
+            "last": np.where(self.rng.random(N) < 0.7, START - self.rng.random(N) * DAY, math.nan),
+            "group": self.rng.choice(["", "news", "blogs"], N).tolist(),
+        }
+        self.now = START
+        self.epoch = settings.get("epoch")
+        self.steady, self.restored = (Scheduler(fleet, now=START, **settings) for _ in range(2))
+        self.in_flight: set[int] = set()
+        self.steps: list[str] = []
+
+    def restore(self) -> None:
+        """Save one of them and carry on with what is loaded."""
+        self.steps.append("restore")
+        save(self.restored, self.path)
+        self.restored = load(self.path)
+
+    def both(self, name: str, *given, **named):
+        """Call a method of both; the answers must be the same."""
+        self.steps.append(name)
+        one, two = (getattr(twin, name)(*given, **named) for twin in (self.steady, self.restored))
+        assert repr_exact(one) == repr_exact(two), self.told
+        return one
+
+    @property
+    def told(self) -> str:
+        return f"seed {self.seed}, after {len(self.steps)} steps: … {', '.join(self.steps[-12:])}"
+
+    def same(self) -> None:
+        """Everything that can be asked has the same answer."""
+        for name in ("price", "budget"):
+            one, two = getattr(self.steady, name), getattr(self.restored, name)
+            assert repr_exact(one) == repr_exact(two), (name, self.told)
+        assert len(self.steady) == len(self.restored)
+        for row in self.some(10).tolist():
+            self.both("explain", row, self.now)
+            self.both("source", row)
+        one, two = self.steady.fleet, self.restored.fleet
+        assert (one.id, one.host, one.kind) == (two.id, two.host, two.kind), self.told
+        for name in ("arrival", "decay", "worth", "cost", "lifetime", "window"):
+            assert getattr(one, name).tobytes() == getattr(two, name).tobytes(), (name, self.told)
+
+    def step(self) -> None:
+        """Time goes on and something happens."""
+        if self.epoch is None:
+            self.now += float(self.rng.choice([0.0, 0.37, 1.0, 60.0, 600.0]))
+        else:
+            self.now += self.epoch * float(self.rng.choice([0.0, 1.0, 3.0], p=[0.4, 0.4, 0.2]))
+        rare = [
+            self.learn, self.see, self.grow, self.shrink, self.pause, self.block, self.give,
+            self.slow_down,
+        ]  # fmt: skip
+        often = [self.crawl] * 5 + [self.come_back] * 2
+        self.rng.choice(often + rare)()
+
+    def some(self, most: int = 5) -> np.ndarray:
+        return self.rng.choice(len(self.steady), int(self.rng.integers(1, most + 1)), replace=False)
+
+    def crawl(self) -> None:
+        rows = self.both("due", self.now, int(self.rng.integers(1, 12)))
+        self.in_flight |= set(rows.tolist())
+
+    def come_back(self) -> None:
+        rows = sorted(self.in_flight)[:: int(self.rng.integers(1, 4))]
+        self.in_flight -= set(rows)
+        n = len(rows)
+        if self.rng.random() < 0.1:
+            self.both("release", rows)
+            return
+        self.both(
+            "crawled",
+            rows,
+            self.now,
+            [self.belief(row) for row in rows],
+            not_before=[self.now + 900.0 if x < 0.2 else None for x in self.rng.random(n)],
+            failed=self.rng.random(n) < 0.3,
+            spent=self.rng.choice([0.5, 1.0, 2.5], n),
+        )
+
+    def belief(self, row: int) -> Estimate:
+        arrival, decay = float(self.rng.choice([1e-4, 1e-3])), float(self.rng.choice([1e-5, 1e-4]))
+        return Estimate(row=int(row), time=self.now, arrival=arrival, decay=decay, worth=1.0)
+
+    def learn(self) -> None:
+        rows = self.some()
+        n = len(rows)
+        self.both(
+            "update",
+            Estimates(
+                row=rows,
+                arrival=self.rng.random(n) * 1e-3,
+                weight=self.rng.choice([0.5, 1.0, 2.0], n),
+                cost=self.rng.choice([0.5, 1.0, 2.0], n),
+                host=self.rng.choice(HOSTS, n).tolist() if self.rng.random() < 0.3 else None,
+                group=self.rng.choice(["news", "blogs"], n).tolist(),
+            ),
+        )
+
+    def see(self) -> None:
+        rows = self.some()
+        self.both("observe", rows, self.rng.choice([0.0, 1.0, 50.0], len(rows)), self.now)
+
+    def grow(self) -> None:
+        n = int(self.rng.integers(1, 4))
+        fleet = some_fleet(self.rng, n, mixed=self.mixed, first=len(self.steady))
+        self.both("add", fleet, group=self.rng.choice(["", "blogs"], n).tolist())
+
+    def shrink(self) -> None:
+        rows = self.some(2)
+        self.in_flight -= set(rows.tolist())
+        self.both("remove", rows)
+
+    def pause(self) -> None:
+        self.both(
+            "pause", self.some(), float(self.rng.choice([-math.inf, math.inf, self.now + 3600.0]))
+        )
+
+    def block(self) -> None:
+        self.both("block_host", str(self.rng.choice(HOSTS[1:])), self.now + 300.0)
+
+    def give(self) -> None:
+        self.both(
+            "set_budget", float(self.rng.choice([0.01, 0.05, 0.2])) * (self.epoch or 1.0), self.now
+        )
+
+    def slow_down(self) -> None:
+        self.both("throttle", float(self.rng.choice([0.5, 1.0])), self.now)
+
+
+def repr_exact(value) -> str:
+    """Floats are shown with all their digits, so equal text means equal bits."""
+    return repr(value.tolist()) if isinstance(value, np.ndarray) else repr(value)
+
+
+SETTINGS = {
+    "continuous": {"budget": 0.05},
+    "slotted": {"budget": 6.0, "epoch": 120.0},
+    "hosts and groups": {"budget": 0.05, "limits": POLITE},
+    "hosts and groups, slotted": {"budget": 6.0, "epoch": 120.0, "limits": POLITE_SLOTS},
+    "all kinds": {
+        "budget": 0.05, "min_interval": np.linspace(0, 900, N), "floor_share": 0.2, "mixed": True,
+        "max_interval": np.linspace(3600, 2 * DAY, N),
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+@pytest.mark.parametrize("seed", range(4))
+def test_a_restored_scheduler_decides_as_the_other_would(tmp_path, name, seed):
+    twins = Twins(tmp_path / "twin", seed, **SETTINGS[name])
+    for _ in range(30 if name == "all kinds" else 100):
+        twins.step()
+        if twins.rng.random() < 0.15:
+            twins.restore()
+            twins.same()
+    twins.same()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_saving_changes_nothing_and_what_was_loaded_is_saved_the_same(tmp_path, seed):
+    twins = Twins(tmp_path / "twin", seed, **SETTINGS["hosts and groups"])
+    for _ in range(60):
+        twins.step()
+        save(twins.restored, twins.path)
+    save(load(twins.path), tmp_path / "again")
+    assert (tmp_path / "again").read_bytes() == twins.path.read_bytes(), twins.told
+    twins.same()
+
+
+def test_what_is_held_is_held_after_a_restore(tmp_path):
+    path = tmp_path / "held"
+    hosts = ["a", "b", "c", "d", "e", "f"]
+    fleet = Fleet(arrival=1e-2, decay=1e-4, host=hosts, id=[f"of {host}" for host in hosts])
+    scheduler = Scheduler(fleet, 1.0, START, last=[START - DAY] * 6)
+    chosen = scheduler.due(START + 1, 2)
+    others = [row for row in range(6) if row not in chosen]
+    scheduler.pause(others[0], START + 7200)
+    scheduler.remove(others[1])
+    scheduler.block_host(hosts[others[2]], START + 3600)
+    scheduler.observe([others[3]], [500.0], START + 2)
+    scheduler.crawled(chosen[:1], START + 3, failed=[True], not_before=[START + 5000])
+    save(scheduler, path)
+    again = load(path)
+    now = START + 400
+    held = {row: again.explain(row, now).held_by for row in range(6)}
+    assert held == {row: scheduler.explain(row, now).held_by for row in range(6)}
+    assert held[chosen[0]] == "not_before"
+    assert held[chosen[1]] == "in flight"
+    assert [held[row] for row in others] == ["paused", "removed", "blocked host", ""]
+    assert again.explain(others[3], now).waiting > 100
+    assert again.fleet.id == fleet.id
+    assert again.price == scheduler.price
+    assert again.due(now, 6).tolist() == scheduler.due(now, 6).tolist() == [others[3]]
+
+
+@pytest.mark.parametrize("n", [0, 1])
+def test_the_smallest_fleets_are_restored(tmp_path, n):
+    scheduler = Scheduler(Fleet(arrival=np.full(n, 1e-3), decay=1e-4), 1.0, START)
+    save(scheduler, tmp_path / "small")
+    again = load(tmp_path / "small")
+    assert again.due(START + 1, 5).tolist() == scheduler.due(START + 1, 5).tolist() == [0] * n
+    assert again.add(Fleet(arrival=[1e-3], decay=1e-4)).tolist() == [n]
+
+
+def test_a_snapshot_of_something_else_is_refused(path):
+    with pytest.raises(BadInput, match=f"{path.name}: is whole, but not the snapshot of a sched"):
+        load(path)
+    write_snapshot(path, {"roster": 7}, {})
+    with pytest.raises(BadInput, match="is whole, but not the snapshot of a scheduler"):
+        load(path)
+
+
+def test_a_snapshot_taken_while_others_use_the_scheduler_is_one_moment_of_it(path):
+    fleet = Fleet(arrival=np.full(2000, 1e-3), decay=1e-4)
+    scheduler = Scheduler(fleet, 5.0, START, last=np.full(2000, START - DAY))
+    stop = threading.Event()
+
+    def crawl() -> None:
+        # Whoever comes back is marked in two columns at once.
+        now = START
+        while not stop.is_set():
+            now += 1.0
+            rows = scheduler.due(now, 20)
+            scheduler.crawled(rows, now, not_before=[now + 1000.0] * len(rows))
+
+    worker = threading.Thread(target=crawl)
+    worker.start()
+    try:
+        for _ in range(20):
+            save(scheduler, path)
+            _, arrays = read_snapshot(path)
+            came_back = np.isfinite(arrays["not_before"])
+            assert (arrays["not_before"][came_back] == arrays["visited"][came_back] + 1000.0).all()
+            assert (arrays["visited"][~came_back] == START - DAY).all()
+    finally:
+        stop.set()
+        worker.join()

@@ -5,8 +5,8 @@ doubles, fetches fail, the consumer slows down and stalls; each alone, and all i
 beside it lives in the same world, with the same failures, and is told at every instant the price
 that the relaxed problem gives for the truth of that phase; it learns nothing.
 
-What the relaxed problem says where a share q of the fetches fails: a visit that gets through costs
-C/(1 − q), and the index, which is per C, must reach that price / (1 − q).
+Where a share q of the fetches fails, only the share 1 − q of the budget gets through, and a source
+is tried again soon: its index must reach the price of the budget that gets through.
 """
 
 from __future__ import annotations
@@ -168,7 +168,7 @@ def prices(fleet: Fleet, phases: tuple[Phase, ...]) -> Array:
     for phase in phases:
         through = budget * min(phase.budget * (1 - phase.fail), phase.service)
         if through > 0:  # in a stall nothing is bought, at no price
-            price = relax(fleet, through).price / (1 - phase.fail)
+            price = relax(fleet, through).price
         found[round(phase.minute * 60) :] = price
     return found
 
@@ -202,7 +202,8 @@ def play(
         tick()
         if now in starts:
             now_failing = starts[now].fail
-            scheduler.set_budget(budget * starts[now].budget, now)
+            if scheduler.budget != budget * starts[now].budget:
+                scheduler.set_budget(budget * starts[now].budget, now)
         second = int(now)
         if told:
             scheduler._pricing.base = float(solved[max(second - burn_in, 0)])

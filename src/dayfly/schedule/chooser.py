@@ -1,0 +1,189 @@
+"""The best that may be chosen now: by index, within budgets, and nobody out of turn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from dayfly.model import Array, Mask, Rows
+from dayfly.schedule.calendar import CROWD, Calendar, Crowd
+from dayfly.schedule.lanes import Codes
+from dayfly.schedule.limits import Houses
+from dayfly.schedule.purse import Purse
+from dayfly.schedule.roster import Roster
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """What one decision by index came to."""
+
+    rows: Rows
+    #: Index of the last one; NaN if nobody was chosen.
+    marginal: float
+    #: Whether k or the budget ended it, rather than the price.
+    ended: bool
+
+
+@dataclass(slots=True)
+class Chooser:
+    """Takes the best from the pool, and lowers the level as long as somebody may be missing."""
+
+    roster: Roster
+    houses: Houses
+    purse: Purse
+    calendar: Calendar
+    #: The price for who is next, with so much in the purse.
+    asked: Callable[[float], float]
+    #: How many of these indices, best first, reach it, with so much left before each of them.
+    worth_it: Callable[[Array, Array], int]
+    #: How many sources a decision took lately.
+    wanted: float = 0.0
+    #: Sources scored, and decisions that had to look at every source.
+    scored: int = 0
+    scans: int = 0
+
+    def best(self, now: float, k: int) -> Chosen:
+        """The best k that may be chosen now, best first, ties to the lower row."""
+        calendar, purse, attempt = self.calendar, self.purse, 0
+        while True:
+            index = calendar.look(now)
+            self.scored += len(index)
+            if self.houses.active:
+                index = self._park(index, now)
+            positions = self._in_order(index, k)
+            taken = positions[self._admit(positions, index[positions], k)]
+            left = purse.left - float(calendar.cost(taken).sum())
+            marginal = float(index[taken[-1]]) if len(taken) else np.nan
+            ended = len(taken) >= k or purse.closed(left, self.roster.cheapest)
+            # Nobody outside the pool may come before the last one taken, or be worth the price.
+            bar = marginal if ended else max(self.asked(left), 0.0)
+            if np.isnan(bar):
+                break
+            short = calendar.level > bar or self._out_of_turn(index, taken, ended)
+            lanes = self._short_lanes(index, taken, bar, now)
+            if not short and not lanes.any():
+                break
+            if short:
+                calendar.lower(bar, attempt, now)
+            if lanes.any():
+                calendar.lower_lanes(lanes, bar, attempt, now)
+            attempt += 1
+        self.scans += calendar.level <= 0 and self.roster.n > 0
+        rest = np.delete(index, taken)
+        rows = calendar.choose(taken)
+        self.wanted = max(0.9 * self.wanted, float(len(rows)))
+        calendar.trim(rest, int(self.wanted), now)
+        return Chosen(rows, marginal, ended)
+
+    def _in_order(self, index: Array, k: int) -> Rows:
+        """Members of the pool that are worth a crawl, best first, ties to the lower row."""
+        least = self.asked(self.purse.left)
+        good = np.flatnonzero(index >= (max(least, 5e-324) if self.purse.epoch is None else least))
+        if not self.houses.active and not self._passes_over:
+            # Nobody is passed over: more than can be paid for need not be sorted.
+            most = min(k, int(max(self.purse.left, 0.0) / self.roster.cheapest) + 2)
+            if 0 < most < len(good):
+                worth = index[good]
+                last = np.partition(worth, len(good) - most)[len(good) - most]
+                good = good[worth >= last]
+        worth = -index[good]
+        order = np.argsort(worth)
+        worth = worth[order]
+        if (worth[1:] == worth[:-1]).any():
+            order = np.lexsort((self.calendar.rows[good], -index[good]))
+        return good[order]
+
+    @property
+    def _passes_over(self) -> bool:
+        """Whether who comes later may be taken where somebody did not fit the budget."""
+        return self.purse.epoch is not None and self.roster.cheapest < self.roster.dearest
+
+    def _admit(self, positions: Rows, index: Array, k: int) -> Rows:
+        """Which of these budgets, price and hosts allow one after the other."""
+        cost = self.calendar.cost(positions)
+        if not self.houses.active:
+            return self._pay(cost, index, k)
+        rows = self.calendar.rows[positions]
+        host = self.roster.host[rows]
+        if self.houses.group_purses.active or self._passes_over:
+            group = self.roster.group_of(rows)
+            admitted = self.houses.admit(host, group, cost, index, k, self.purse, self.asked)
+            return np.array(admitted, dtype=np.int64)
+        # Each host serves the first few of its own; of these the budget pays for the first few.
+        served = self.houses.serve(host, cost)
+        found: Rows = served[self._pay(cost[served], index[served], k)]
+        return found
+
+    def _pay(self, cost: Array, index: Array, k: int) -> Rows:
+        """Which of these budget and price allow one after the other."""
+        taken = self.purse.first(cost)[:k]
+        if self.purse.epoch is None and len(taken):
+            # The price rises as the purse empties.
+            cost = cost[: len(taken)]
+            left = self.purse.left - (np.cumsum(cost) - cost)
+            taken = taken[: self.worth_it(index[: len(taken)], left)]
+        return taken
+
+    def _out_of_turn(self, index: Array, taken: Rows, ended: bool) -> bool:
+        """Whether somebody on the shelf comes before one that was taken, or should be taken too."""
+        first = self.calendar.first_on_shelf
+        if first is None:
+            return False
+        alike = taken[index[taken] == self.calendar.level]
+        return not ended or int(self.calendar.rows[alike].max(initial=-1)) > first
+
+    # Hosts and groups that cannot serve everybody.
+
+    def _park(self, index: Array, now: float) -> Array:
+        """Take out of the pool whose host or group does not allow anything now."""
+        calendar, houses, rows = self.calendar, self.houses, self.calendar.rows
+        host, group = self.roster.host[rows], self.roster.group_of(rows)
+        by_host, by_group = houses.ready(host, group, calendar.cost(slice(None)), now)
+        until = np.maximum(by_host, by_group)
+        shut = np.flatnonzero(until > now)
+        if not len(shut):
+            return index
+        crowds: list[Crowd] = []
+        if len(shut) > CROWD:
+            crowds += _crowds("host", host, shut[by_host[shut] > now])
+            crowds += _crowds("group", group, shut[by_host[shut] <= now])
+        for at in shut[np.isinf(until[shut])].tolist():
+            houses.waiting.setdefault(int(host[at]), []).append(int(rows[at]))
+        calendar.park(shut, until[shut], index, crowds, now)
+        return np.delete(index, shut)
+
+    def _short_lanes(self, index: Array, taken: Rows, bar: float, now: float) -> Mask:
+        """Lanes that could give more, or whose best may not all have been in the pool."""
+        lanes = self.calendar.lanes
+        short = np.zeros(len(lanes), bool)
+        if not len(lanes):
+            return short
+        rows, cost, worth = self.calendar.rows[taken], self.calendar.cost(taken), index[taken]
+        tight = np.flatnonzero(lanes.level > bar)
+        for kind, codes, all_taken in (
+            ("host", lanes.host[tight], self.roster.host[rows]),
+            ("group", lanes.group[tight], self.roster.group_of(rows)),
+        ):
+            own = tight[codes >= 0]
+            short[own] = self.houses.allow(kind, codes[codes >= 0], all_taken, cost, now)
+        lane = lanes.of(rows)
+        short[lane[(lane >= 0) & (worth < lanes.level[lane])]] = True
+        for number, shelves in lanes.shelves.items():
+            value, waiting = shelves[-1]
+            alike = rows[(lane == number) & (worth == value)]
+            short[number] |= int(alike.max(initial=-1)) > int(waiting[0])
+        return short
+
+
+def _crowds(kind: str, codes: Codes, positions: Rows) -> list[Crowd]:
+    """Those hosts or groups for which many of these positions wait."""
+    if len(positions) <= CROWD:
+        return []
+    order = positions[np.argsort(codes[positions], kind="stable")]
+    names, first, many = np.unique(codes[order], return_index=True, return_counts=True)
+    return [
+        (kind, int(names[at]), order[first[at] : first[at] + many[at]])
+        for at in np.flatnonzero(many > CROWD).tolist()
+    ]
