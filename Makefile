@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 THREADS = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
-.PHONY: all demo test acceptance soak check bench docs format requirements clean
+.PHONY: all demo test acceptance soak check bench bench-100m docs format requirements clean
 all: check test
 
 $(READY): requirements/dev.txt pyproject.toml
@@ -34,6 +34,9 @@ check: $(READY)
 
 bench: $(READY)         ## ratios measured in one run, threads pinned
 	OMP_PROC_BIND=true OMP_PLACES=cores $(THREADS) $(BIN)/python -m benchmarks
+
+bench-100m: $(READY)    ## the scheduler with a hundred million sources; 24 GiB of memory
+	OMP_PROC_BIND=true OMP_PLACES=cores $(THREADS) $(BIN)/python -m benchmarks hundred_million
 
 docs: $(READY)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet

@@ -82,16 +82,18 @@ def _bar(name: str) -> Iterator[Progress | None]:
 
 
 def _show(trial: Trial) -> None:
+    notes = list(dict.fromkeys(row.note for row in trial.rows if row.note))
+
     def line(row: TrialRow) -> tuple[str, ...]:
+        mark = f" [{notes.index(row.note) + 1}]" if row.note else ""
         reached = {True: "yes", False: "NO", None: ""}[row.ok]
-        return row.name, show_value(row), row.aim, reached
+        return row.name + mark, show_value(row), row.aim, reached
 
     print_line(f"{trial.name}: {trial.question} (seed {trial.seed})")
     print_line()
     print_table(("what", "figure", "aim", "reached?"), map(line, trial.rows))
-    for row in trial.rows:
-        if row.note:
-            print_line(f"{row.name}: {row.note}.")
+    for number, note in enumerate(notes, 1):
+        print_line(f"[{number}] {note}")
     print_line()
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dayfly.errors import BadInput
-from dayfly.index.whittle import check_epoch, column, slotted
+from dayfly.index.whittle import check_epoch, column
 from dayfly.model import Array, Fleet
 
 
@@ -47,7 +47,7 @@ def discounted_index(fleet: Fleet, age: npt.ArrayLike, epoch: float, discount: f
     if not 0 < discount <= 1:
         raise BadInput(f"discount must lie in (0, 1], got {discount:g}")
     ages, harvest = column(fleet, "age", age), fleet.harvest
-    found = slotted(harvest, ages, epoch)
+    found = harvest.slotted(ages, epoch)
     if discount < 1:
         k = np.where(np.isfinite(ages), ages / epoch, 0.0)
         lost = -discount * np.expm1(k * np.log(discount)) / (1.0 - discount)

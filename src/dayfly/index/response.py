@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from dayfly.index.blocks import fill
-from dayfly.index.whittle import slotted
 from dayfly.model import Array, Fleet, Harvest, Rows
 
 
@@ -65,7 +64,7 @@ class Response:
         return fill(
             np.empty(len(self.fleet)),
             self.fleet.harvest,
-            lambda curves, rows: slotted(curves, age[rows], epoch) / self.cost[rows],
+            lambda curves, rows: curves.slotted(age[rows], epoch) / self.cost[rows],
             self.threads,
         )
 
@@ -93,4 +92,4 @@ class Response:
         early = np.maximum(late - self.epoch, 0.0)
         soon = np.isfinite(late) & (early > 0)
         early = np.where(soon, early, self.epoch)
-        return np.where(soon & (slotted(curves, early, self.epoch) >= fee), early, late)
+        return np.where(soon & (curves.slotted(early, self.epoch) >= fee), early, late)

@@ -49,7 +49,7 @@ def whittle_index(
         raise BadInput(f"threads must be at least 1, or None for all cores, got {threads}")
 
     def index(curves: Harvest, rows: slice | Rows) -> Array:
-        found = curves.index(ages[rows]) if epoch is None else slotted(curves, ages[rows], epoch)
+        found = curves.index(ages[rows]) if epoch is None else curves.slotted(ages[rows], epoch)
         found /= fleet.cost[rows]
         return found
 
@@ -84,14 +84,8 @@ def whittle_index_at(fleet: Fleet, state: npt.ArrayLike, epoch: float | None = N
     low, high = harvest.value(below), harvest.value(above)
     with np.errstate(invalid="ignore", divide="ignore"):
         weight = np.clip(np.where(high > low, (inside - low) / (high - low), 1.0), 0.0, 1.0)
-    found = (1 - weight) * slotted(harvest, below, epoch) + weight * slotted(harvest, above, epoch)
+    found = (1 - weight) * harvest.slotted(below, epoch) + weight * harvest.slotted(above, epoch)
     return np.where(full, np.maximum(x, 0.0), np.where(x <= 0, 0.0, found)) / fleet.cost
-
-
-def slotted(harvest: Harvest, age: Array, epoch: float) -> Array:
-    """f_k − k (f_{k+1} − f_k) at age kT, as a sum of positive terms; not yet divided by cost."""
-    k = np.where(np.isfinite(age), age / epoch, 0.0)
-    return harvest.index(age) + k * harvest.bend(age, epoch)
 
 
 def column(fleet: Fleet, name: str, given: npt.ArrayLike, *, negative: bool = False) -> Array:

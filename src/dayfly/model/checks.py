@@ -100,6 +100,8 @@ def _check_age_at(harvest: Harvest, age: Array) -> None:
     _demand(
         np.isinf(never) | np.isinf(ceiling), "a price above all harvests is never reached", never
     )
+    below = harvest.age_below(price)
+    _demand(below <= due, "age_below(price) must not be above age_at(price)", below, age)
     free = harvest.age_at(np.zeros(len(age)))
     _demand(free == 0, "a price of 0 is reached at once", free)
 

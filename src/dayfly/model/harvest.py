@@ -57,6 +57,11 @@ class Harvest:
         gain = self.value(age + epoch) - self.value(age)
         return np.maximum(epoch * self.slope(age) - gain, 0.0)
 
+    def slotted(self, age: Array, epoch: float) -> Array:
+        """The same if crawls start at multiples of an epoch: f_k − k (f_{k+1} − f_k) at age kT."""
+        k = np.where(np.isfinite(age), age / epoch, 0.0)
+        return self.index(age) + k * self.bend(age, epoch)
+
     def index_limit(self, age: Array, epoch: float | None) -> Array | None:
         """A number that the index cannot exceed and that is cheaper to get; None if there is none.
 
@@ -171,6 +176,21 @@ class Ephemeral(Harvest):
             found = np.exp(-self.decay * age) * lag(self.decay * grows) * self.ceiling
         found = np.where((self.decay > 0) & np.isfinite(age) & np.isfinite(found), found, 0.0)
         return found if self.lifetime is None else found + (epoch - grows) * self.slope(age)
+
+    def slotted(self, age: Array, epoch: float) -> Array:
+        if self.lifetime is not None or not self.fades:
+            return super().slotted(age, epoch)
+        # (Λξ/μ) [P(2, x) + k e^(−x) (μT − 1 + e^(−μT))] with x = kμT: one exponential less.
+        x = np.minimum(self.decay * age, 700.0)
+        step = self.decay * epoch
+        with np.errstate(under="ignore"):
+            found = np.exp(-x)
+        found *= lag(step)
+        found *= x
+        found /= step
+        found += rise(x)
+        found *= self.ceiling
+        return found
 
     def index_limit(self, age: Array, epoch: float | None) -> Array | None:
         # P(2, x) ≤ x²/2 and x − 1 + e^(−x) ≤ x²/2: γ + k·bend ≤ Λξμ τ(τ+T)/2, and never above u*.

@@ -47,6 +47,12 @@ class Mixed(Harvest):
     def age_of(self, state: Array) -> Array:
         return self._each(lambda curves, rows: curves.age_of(state[rows]))
 
+    def slotted(self, age: Array, epoch: float) -> Array:
+        return self._each(lambda curves, rows: curves.slotted(age[rows], epoch))
+
+    def age_below(self, price: Array) -> Array:
+        return self._each(lambda curves, rows: curves.age_below(price[rows]))
+
     def index_at(self, state: Array) -> Array:
         return self._each(lambda curves, rows: curves.index_at(state[rows]))
 

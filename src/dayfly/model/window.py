@@ -75,6 +75,9 @@ class Windowed(Ephemeral):
     def index_limit(self, age: Array, epoch: float | None) -> Array | None:
         return None  # being pushed out bends the curve beyond what fading does
 
+    def slotted(self, age: Array, epoch: float) -> Array:
+        return Harvest.slotted(self, age, epoch)
+
     def age_below(self, price: Array) -> Array:
         return Harvest.age_below(self, price)
 

@@ -10,7 +10,6 @@ import numpy as np
 
 from dayfly.index import whittle_index
 from dayfly.index.blocks import in_blocks
-from dayfly.index.whittle import slotted
 from dayfly.model import Array, Fleet, Harvest, Mixed, Rows
 from dayfly.policies.select import enough, top
 
@@ -68,4 +67,4 @@ def _ruled_out(fleet: Fleet, age: Array, m: int, epoch: float | None) -> tuple[R
 
 
 def _index(curves: Harvest, age: Array, epoch: float | None) -> Array:
-    return curves.index(age) if epoch is None else slotted(curves, age, epoch)
+    return curves.index(age) if epoch is None else curves.slotted(age, epoch)

@@ -38,16 +38,14 @@ class Agenda:
         self._slips = 0
         #: Notes made since the page was turned.
         self._noted = 0
+        #: Whether anybody may be noted twice for the same instant.
+        self._twice = False
         #: How often the whole column was read.
         self.pages = 0
 
-    def make_room(self, n: int, size: int) -> None:
-        """Sources up to row n, with space for `size` of them."""
-        if size > len(self.instant):
-            longer = np.empty(size)
-            longer[: self.n], longer[self.n :] = self.instant[: self.n], np.inf
-            self.instant = longer
-        self.n = n
+    def rows_are(self, instant: Array, n: int) -> None:
+        """Where the instants are kept, and for how many sources."""
+        self.instant, self.n = instant, n
 
     def note(self, rows: Rows, instants: Array) -> None:
         """These sources are to be looked at then; what was noted before no longer counts."""
@@ -58,6 +56,8 @@ class Agenda:
 
     def strike(self, rows: Rows) -> None:
         """These sources need not be looked at."""
+        # Who comes back for the same instant while its old note is still there has two.
+        self._twice = self._twice or bool((self.instant[rows] < self._end).any())
         self.instant[rows] = np.inf
 
     def pop(self, now: float) -> Notes:
@@ -78,10 +78,11 @@ class Agenda:
             return np.empty(0), np.empty(0, dtype=np.int64)
         instants, rows = found[0] if len(found) == 1 else _join(found)
         instants, rows = _only(self.instant[rows] == instants, instants, rows)
-        # Who went away and came back may be noted twice: of two notes the last one counts.
-        place = np.arange(float(len(rows)))
-        self.instant[rows] = place
-        instants, rows = _only(self.instant[rows] == place, instants, rows)
+        if self._twice:
+            # Of two notes the last one counts.
+            place = np.arange(float(len(rows)))
+            self.instant[rows] = place
+            instants, rows = _only(self.instant[rows] == place, instants, rows)
         self.instant[rows] = np.inf
         return instants, rows
 
@@ -91,7 +92,7 @@ class Agenda:
         self._end = self._new_end(column, now)
         rows = np.flatnonzero(column < self._end)
         self._runs = [_sorted_roughly(column[rows], rows, now, self._end)]
-        self._slips, self._noted = 0, 0
+        self._slips, self._noted, self._twice = 0, 0, False
         self.pages += 1
 
     def _new_end(self, column: Array, now: float) -> float:

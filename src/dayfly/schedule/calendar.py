@@ -13,15 +13,12 @@ be wrong: instants are rounded down.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
 from dayfly.model import Array, Mask, Rows
 from dayfly.schedule.agenda import Agenda
 from dayfly.schedule.lanes import Codes, Lanes
-from dayfly.schedule.roster import COST, SINCE, Roster
+from dayfly.schedule.roster import COST, NEEDED, SINCE, Roster
 
 #: Where a source is. Out: in flight, removed. Held: it has reached the level, but something of its
 #: own or of its host holds it back. Shelf: one of very many that are worth exactly the same.
@@ -52,17 +49,15 @@ class Calendar:
     def __init__(self, roster: Roster) -> None:
         self._roster = roster
         self._agenda = Agenda()
-        self._where = np.empty(0, np.uint8)
         self.level = np.inf
         #: Highest level for which any far or near source is noted that has no lane.
         self._noted = {FAR: 0.0, NEAR: 0.0}
         self.lanes = Lanes(roster)
         #: For who was noted as far since the level last fell: how much later it will be near.
-        self._ahead = np.empty(0, np.float32)
         self._age = _FIRST_AGE
         #: Members of the pool.
         self.rows: Rows = np.empty(0, dtype=np.int64)
-        self._record = np.empty((4, 0))
+        self._record = np.empty((NEEDED, 0))
         #: Very many that are worth exactly the same, in order of rows; the highest value last.
         self._shelves: list[tuple[float, Rows]] = []
         self._cap = 0.0
@@ -77,13 +72,13 @@ class Calendar:
 
     def welcome(self, now: float) -> None:
         """Place the sources that are new in the roster."""
-        n, size = self._roster.n, len(self._roster.arrival)
-        self._where = _longer(self._where, size)
-        self._agenda.make_room(n, size)
+        n = self._roster.n
+        self._where, self._ahead = self._roster.where, self._roster.ahead
+        self._agenda.rows_are(self._roster.instant, n)
         first, self._n = self._n, n
-        self._ahead = _longer(self._ahead, size)
         for at in range(first, n, _BLOCK):
-            self.place(np.arange(at, min(at + _BLOCK, n)), now, ahead=True)
+            rows = np.arange(at, min(at + _BLOCK, n))
+            self.place(rows[~self._roster.out(rows)], now, ahead=True)
 
     # Who is where.
 
@@ -121,7 +116,7 @@ class Calendar:
             rows, record = rows[rest], record[:, rest]
             lane = None if lane is None else lane[rest]
             stage += 1
-        free = self._roster.free_at(rows)
+        free = self._roster.free_at(rows, record)
         held = free > now
         if held.any():
             self._note(rows[held], free[held], HELD, None)
@@ -129,7 +124,7 @@ class Calendar:
             rows, record = rows[some], record.take(some, axis=1)
         self._where[rows] = POOL
         self.rows = np.concatenate([self.rows, rows])
-        self._record = np.concatenate([self._record, record], axis=1)
+        self._record = np.concatenate([self._record, record[:NEEDED]], axis=1)
 
     def _look_ahead(self, rows: Rows, far: Array, near: Array) -> None:
         """Remember when the far ones will be near, for as long as the level does not fall."""
@@ -390,12 +385,3 @@ class Calendar:
             self._shelves.append((value, rows[few:]))
         rows = rows[:few]
         self.place(rows[self._where[rows] == SHELF], now, HELD)
-
-
-def _longer(column: npt.NDArray[Any], size: int) -> npt.NDArray[Any]:
-    """The same column with room for `size`, and zeros where it is new."""
-    if size <= len(column):
-        return column
-    longer = np.zeros(size, column.dtype)
-    longer[: len(column)] = column
-    return longer

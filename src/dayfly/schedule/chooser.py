@@ -20,6 +20,7 @@ class Chosen:
     """What one decision by index came to."""
 
     rows: Rows
+    cost: Array
     #: Index of the last one; NaN if nobody was chosen.
     marginal: float
     #: Whether k or the budget ended it, rather than the price.
@@ -53,12 +54,13 @@ class Chooser:
             if self.houses.active:
                 index = self._park(index, now)
             positions = self._in_order(index, k)
-            taken = positions[self._admit(positions, index[positions], k)]
+            taken = positions[self._admit(positions, index[positions], k, now)]
             left = purse.left - float(calendar.cost(taken).sum())
             marginal = float(index[taken[-1]]) if len(taken) else np.nan
             ended = len(taken) >= k or purse.closed(left, self.roster.cheapest)
-            # Nobody outside the pool may come before the last one taken, or be worth the price.
-            bar = marginal if ended else max(self.asked(left), 0.0)
+            # Nobody outside the pool may come before the last one taken, or be worth the price;
+            # which may lie above the last one by now, because that one emptied the purse.
+            bar = marginal if ended else float(np.fmin(max(self.asked(left), 0.0), marginal))
             if np.isnan(bar):
                 break
             short = calendar.level > bar or self._out_of_turn(index, taken, ended)
@@ -72,10 +74,11 @@ class Chooser:
             attempt += 1
         self.scans += calendar.level <= 0 and self.roster.n > 0
         rest = np.delete(index, taken)
+        cost = calendar.cost(taken)
         rows = calendar.choose(taken)
         self.wanted = max(0.9 * self.wanted, float(len(rows)))
         calendar.trim(rest, int(self.wanted), now)
-        return Chosen(rows, marginal, ended)
+        return Chosen(rows, cost, marginal, ended)
 
     def _in_order(self, index: Array, k: int) -> Rows:
         """Members of the pool that are worth a crawl, best first, ties to the lower row."""
@@ -84,7 +87,7 @@ class Chooser:
         if not self.houses.active and not self._passes_over:
             # Nobody is passed over: more than can be paid for need not be sorted.
             most = min(k, int(max(self.purse.left, 0.0) / self.roster.cheapest) + 2)
-            if 0 < most < len(good):
+            if 0 < 4 * most < len(good):
                 worth = index[good]
                 last = np.partition(worth, len(good) - most)[len(good) - most]
                 good = good[worth >= last]
@@ -100,7 +103,7 @@ class Chooser:
         """Whether who comes later may be taken where somebody did not fit the budget."""
         return self.purse.epoch is not None and self.roster.cheapest < self.roster.dearest
 
-    def _admit(self, positions: Rows, index: Array, k: int) -> Rows:
+    def _admit(self, positions: Rows, index: Array, k: int, now: float) -> Rows:
         """Which of these budgets, price and hosts allow one after the other."""
         cost = self.calendar.cost(positions)
         if not self.houses.active:
@@ -109,10 +112,10 @@ class Chooser:
         host = self.roster.host[rows]
         if self.houses.group_purses.active or self._passes_over:
             group = self.roster.group_of(rows)
-            admitted = self.houses.admit(host, group, cost, index, k, self.purse, self.asked)
+            admitted = self.houses.admit(host, group, cost, index, k, self.purse, self.asked, now)
             return np.array(admitted, dtype=np.int64)
         # Each host serves the first few of its own; of these the budget pays for the first few.
-        served = self.houses.serve(host, cost)
+        served = self.houses.serve(host, cost, now)
         found: Rows = served[self._pay(cost[served], index[served], k)]
         return found
 

@@ -79,7 +79,7 @@ def _hold(
         (-np.inf if paused is None else float(paused[row]), "paused"),
         (float(roster.not_before[row]), "not_before"),
         (float(roster.back_off(rows)[0]), "back-off"),
-        (float(roster.rested_at(rows)[0]), "min_interval"),
+        (float(roster.rested_at(rows, roster.visited[rows])[0]), "min_interval"),
     ]
     group = int(roster.group_of(rows)[0])
     holds += houses.holds(int(roster.host[row]), group, float(record[COST, 0]), now)

@@ -78,8 +78,8 @@ class Purses:
         self.left = np.concatenate([self.left, np.minimum(first, self.burst)[len(self.left) :]])
         self.at = np.concatenate([self.at, np.full(len(new), now)])
 
-    def fill(self, codes: Codes, now: float) -> Array:
-        """What is in these purses now."""
+    def amount(self, codes: Codes, now: float) -> Array:
+        """What is in these purses now; asking changes nothing."""
         at = self.at[codes]
         if self._epoch is None:
             income = np.maximum(now - at, 0.0)
@@ -87,13 +87,18 @@ class Purses:
             income = np.maximum(slot(now, self._epoch) - np.floor(at / self._epoch + 1e-9), 0.0)
         with np.errstate(invalid="ignore"):
             left = self.left[codes] + np.where(income > 0, self.rate[codes] * income, 0.0)
-        left = np.minimum(left, self.burst[codes])
-        self.left[codes], self.at[codes] = left, np.maximum(at, now)
-        return left
+        return np.minimum(left, self.burst[codes])
+
+    def spend(self, codes: Codes, cost: Array, now: float) -> None:
+        """Take this much out of each."""
+        names, which = np.unique(codes, return_inverse=True)
+        left = self.amount(names, now)
+        self.left[names] = left - np.bincount(which, cost, len(names))
+        self.at[names] = np.maximum(self.at[names], now)
 
     def ready(self, codes: Codes, cost: Array, now: float) -> Array:
         """When a crawl of this cost may start: at once, or not before this instant."""
-        left, rate, slack = self.fill(codes, now), self.rate[codes], self.slack(codes)
+        left, rate, slack = self.amount(codes, now), self.rate[codes], self.slack(codes)
         if self._epoch is None:
             lacking = np.where(left > slack, 0.0, slack - left)
         else:
@@ -174,7 +179,7 @@ class Houses:
         last = np.searchsorted(taken, codes, "right", sorter=order)
         if purses.active:
             spent = np.concatenate([[0.0], np.cumsum(cost[order])])
-            left = purses.fill(codes, now) - (spent[last] - spent[first])
+            left = purses.amount(codes, now) - (spent[last] - spent[first])
             found &= left > purses.slack(codes)
         if kind == "host":
             found &= np.maximum(self.next[codes], self.blocked[codes]) <= now
@@ -208,6 +213,7 @@ class Houses:
         k: int,
         purse: Purse,
         asked: Callable[[float], float],
+        now: float,
     ) -> list[int]:
         """Of sources in order of preference, those that may start one after the other.
 
@@ -216,7 +222,7 @@ class Houses:
         slotted = self._epoch is not None
         doors = self._doors(host)
         rooms = [
-            (codes.tolist(), *self._room(purses, codes))
+            (codes.tolist(), *self._room(purses, codes, now))
             for purses, codes in ((self.purses, host), (self.group_purses, group))
             if purses.active
         ]
@@ -241,7 +247,7 @@ class Houses:
                 amounts[codes[at]] -= price
         return taken
 
-    def serve(self, host: Codes, cost: Array) -> Rows:
+    def serve(self, host: Codes, cost: Array, now: float) -> Rows:
         """Of sources in order of preference, those that their hosts have room for.
 
         For crawls that may overdraw a purse, or all cost the same: then a host serves the first few
@@ -256,7 +262,7 @@ class Houses:
         good = before < np.minimum(doors, self.parallel[own] - self.under_way[own])
         if self.purses.active:
             paid = np.cumsum(cost[order]) - cost[order]
-            left = self.purses.left[own] - (paid - paid[begin])
+            left = self.purses.amount(own, now) - (paid - paid[begin])
             slack = self.purses.slack(own)
             good &= left > slack if self._epoch is None else cost[order] <= left + slack
         return np.sort(order[good])
@@ -268,10 +274,12 @@ class Houses:
         most = np.minimum(most, self.parallel[codes] - self.under_way[codes])
         return dict(zip(codes.tolist(), most.tolist(), strict=True))
 
-    def _room(self, purses: Purses, codes: Codes) -> tuple[dict[int, float], dict[int, float]]:
+    def _room(
+        self, purses: Purses, codes: Codes, now: float
+    ) -> tuple[dict[int, float], dict[int, float]]:
         """What is in the purses, and its rounding error."""
         names = np.unique(codes)
-        amounts, slack = purses.left[names].tolist(), purses.slack(names).tolist()
+        amounts, slack = purses.amount(names, now).tolist(), purses.slack(names).tolist()
         numbers = names.tolist()
         return dict(zip(numbers, amounts, strict=True)), dict(zip(numbers, slack, strict=True))
 
@@ -282,9 +290,9 @@ class Houses:
         spaced = host[spacing > 0]
         self.next[spaced] = now + self.spacing[spaced]
         if self.purses.active:
-            np.subtract.at(self.purses.left, host, cost)
+            self.purses.spend(host, cost, now)
         if self.group_purses.active:
-            np.subtract.at(self.group_purses.left, group, cost)
+            self.group_purses.spend(group, cost, now)
 
     def back(self, host: Codes) -> list[int]:
         """Sources of these hosts came back; the answer is who waited for that."""

@@ -84,7 +84,7 @@ class Overdue:
         roster = self._roster
         visited, out = roster.visited[rows].tolist(), roster.out(rows).tolist()
         ripe = (roster.overdue_at(rows) <= now).tolist()
-        free = roster.free_at(rows).tolist()
+        free = roster.free_at(rows, roster.look_up(rows)).tolist()
         kept: list[tuple[float, int]] = []
         previous = -1
         for at, (seen, row) in enumerate(window):

@@ -1,7 +1,8 @@
 """Everything that is known about each source, by row, in few bytes.
 
-What the index needs lies together, one half of a cache line per source: of ten million sources a
-decision looks up a few thousand, each of them anywhere in memory.
+Of ten million sources a decision looks up a few thousand, each of them anywhere in memory. So what
+is believed about a source lies together, one cache line per source, and what the calendar keeps
+about it lies together, too.
 """
 
 from __future__ import annotations
@@ -15,18 +16,25 @@ import numpy.typing as npt
 
 from dayfly.errors import BadInput
 from dayfly.index import whittle_index_at
-from dayfly.index.whittle import slotted
 from dayfly.model import KINDS, Array, Ephemeral, Fleet, Harvest, Mask, Rows
 from dayfly.schedule.purse import slot
 
-#: Columns of a record.
-CEILING, DECAY, COST, SINCE = range(4)
+#: Columns of a record: one cache line, the half that the index needs first.
+CEILING, DECAY, COST, SINCE, VISITED, NOT_BEFORE, ARRIVAL, WORTH = range(8)
+#: So many of them are needed at every decision.
+NEEDED = 4
+#: What the calendar keeps: when to look at a source, how much later it comes near, where it is.
+_SLOT = np.dtype(
+    [("instant", "f8"), ("ahead", "f4"), ("where", "u1"), ("flags", "u1"), ("failures", "u1"),
+     ("spare", "u1")]
+)  # fmt: skip
 #: Bits of a flag.
 IN_FLIGHT, REMOVED, OBSERVED = 1, 2, 4
 #: Columns of sources that are not plain (lifetime, window, two phases), kept only if there are any.
 SHAPES = ("lifetime", "window", "slow_decay", "slow_share")
 #: A source that does not answer is asked again after min_interval, then twice that, and so on.
 _LONGEST_BACK_OFF = 86400.0
+_BLOCK = 1 << 14
 #: A growing roster makes room for this share of its length.
 _ROOM = 0.0625
 
@@ -45,11 +53,10 @@ class Roster:
         self._number: dict[str, int] = {}
         self._group_number: dict[str, int] = {"": 0}
         self.names: list[str] | None = [] if named else None
-        self.record = np.empty((0, 4))
-        self.arrival, self.worth = np.empty(0), np.empty(0)
-        self.visited, self.not_before = np.empty(0), np.empty(0)
-        self.flags, self.failures = np.empty(0, np.uint8), np.empty(0, np.uint8)
+        self.record = np.empty((0, 8))
+        self.slots = np.empty(0, _SLOT)
         self.host = np.empty(0, np.int32)
+        self._name_columns()
         #: Minimum and maximum interval of who has none of its own.
         self.least, self.most = intervals
         #: Whether the state of any source was ever seen or predicted.
@@ -75,13 +82,16 @@ class Roster:
         self._make_room(n)
         new = slice(first, first + n)
         self.n = first + n
-        self.arrival[new], self.worth[new] = fleet.arrival, fleet.worth
-        record = self.record[new]
-        record[:, DECAY], record[:, COST] = fleet.decay, fleet.cost
-        record[:, CEILING] = self.ceiling(fleet.arrival * fleet.worth, fleet.decay)
-        record[:, SINCE] = self.gathering_from(last)
-        self.visited[new], self.not_before[new] = last, not_before
-        self.flags[new], self.failures[new] = 0, 0
+        # In blocks: a record is written column by column while it is in the cache.
+        for at in range(0, n, _BLOCK):
+            some = slice(at, min(at + _BLOCK, n))
+            record = self.record[first + some.start : first + some.stop]
+            record[:, ARRIVAL], record[:, WORTH] = fleet.arrival[some], fleet.worth[some]
+            record[:, DECAY], record[:, COST] = fleet.decay[some], fleet.cost[some]
+            income = fleet.arrival[some] * fleet.worth[some]
+            record[:, CEILING] = self.ceiling(income, fleet.decay[some])
+            record[:, SINCE] = self.gathering_from(last[some])
+            record[:, VISITED], record[:, NOT_BEFORE] = last[some], not_before[some]
         self.host[new] = self.host_codes(fleet.hosts)[fleet.host_code]
         if group is not None:
             self.column("group", np.int32, 0)[new] = self.group_codes(group)
@@ -115,7 +125,7 @@ class Roster:
     def column(self, name: str, kind: npt.DTypeLike, resting: float) -> npt.NDArray[Any]:
         """A column that most fleets do without, made when first needed."""
         if name not in self.optional:
-            self.optional[name] = np.full(len(self.arrival), resting, dtype=kind)
+            self.optional[name] = np.full(self.size, resting, dtype=kind)
         return self.optional[name]
 
     @property
@@ -124,15 +134,47 @@ class Roster:
         return "lifetime" not in self.optional
 
     def _make_room(self, n: int) -> None:
-        wanted, have = self.n + n, len(self.arrival)
+        wanted, have = self.n + n, self.size
         if wanted <= have:
             return
         size = wanted if have == 0 else wanted + int(wanted * _ROOM)
-        for name in (*COLUMNS, "record"):
-            setattr(self, name, _longer(getattr(self, name), size, self.n))
+        self.record = _longer(self.record, size, self.n)
+        self.host = _longer(self.host, size, self.n)
+        slots = _longer(self.slots, size, self.n)
+        slots[self.n :] = (np.inf, 0, 0, 0, 0, 0)
+        self.slots = slots
+        self._name_columns()
         for name, column in self.optional.items():
             resting = getattr(self, name) if name in ("least", "most") else _RESTING[name]
             self.optional[name] = _longer(column, size, self.n, resting)
+
+    def fill(
+        self,
+        record: Array,
+        host: npt.NDArray[np.int32],
+        flags: npt.NDArray[np.uint8],
+        failures: npt.NDArray[np.uint8],
+    ) -> None:
+        """Take over the columns of an earlier roster."""
+        self.n = len(record)
+        self.record, self.host = record, host
+        self.slots = _aligned((self.n,), _SLOT)
+        self.slots[:] = (np.inf, 0, 0, 0, 0, 0)
+        self.slots["flags"], self.slots["failures"] = flags, failures
+        self._name_columns()
+
+    @property
+    def size(self) -> int:
+        """How many sources there is room for."""
+        return len(self.slots)
+
+    def _name_columns(self) -> None:
+        """Columns by name; anew whenever they have moved."""
+        self.visited, self.not_before = self.record[:, VISITED], self.record[:, NOT_BEFORE]
+        self.arrival, self.worth = self.record[:, ARRIVAL], self.record[:, WORTH]
+        self.instant, self.ahead = self.slots["instant"], self.slots["ahead"]
+        self.where, self.flags = self.slots["where"], self.slots["flags"]
+        self.failures = self.slots["failures"]
 
     # What a decision asks.
 
@@ -150,7 +192,7 @@ class Roster:
         return found
 
     def look_up(self, rows: Rows) -> Array:
-        """The records of some rows, as four columns."""
+        """The records of some rows, as columns."""
         return np.ascontiguousarray(self.record.take(rows, axis=0).T)
 
     def curves(self, rows: Rows, record: Array) -> Harvest:
@@ -170,7 +212,7 @@ class Roster:
     def index(self, rows: Rows, record: Array, now: float) -> Array:
         """Worth of crawling these rows now, per unit of cost."""
         curves, age = self.curves(rows, record), self.age(record[SINCE], now)
-        found = curves.index(age) if self.epoch is None else slotted(curves, age, self.epoch)
+        found = curves.index(age) if self.epoch is None else curves.slotted(age, self.epoch)
         found /= record[COST]
         if self.any_observed:
             self._index_by_state(found, rows, record, now)
@@ -204,14 +246,12 @@ class Roster:
                     value[at] = found
         return value
 
-    def rested_at(self, rows: Rows) -> Array:
+    def rested_at(self, rows: Rows, visited: Array) -> Array:
         """From when on the minimum interval is over."""
-        visited = self.visited[rows]
         if self.epoch is None:
-            visited += self.interval("least", rows)
-            return visited
+            return visited + self.interval("least", rows)
         wait = np.maximum(np.ceil(self.interval("least", rows) / self.epoch - 1e-9), 1.0) - 1e-9
-        visited /= self.epoch
+        visited = visited / self.epoch
         visited += 1e-9
         np.floor(visited, out=visited)
         visited += wait
@@ -225,9 +265,9 @@ class Roster:
         until = self.visited[rows] + np.minimum(wait, _LONGEST_BACK_OFF)
         return np.where(failures > 0, until, -np.inf)
 
-    def free_at(self, rows: Rows) -> Array:
+    def free_at(self, rows: Rows, record: Array) -> Array:
         """From when on nothing of its own holds a source back that is neither out nor removed."""
-        free = np.maximum(self.rested_at(rows), self.not_before[rows])
+        free: Array = np.maximum(self.rested_at(rows, record[VISITED]), record[NOT_BEFORE])
         if self.any_failed:
             np.maximum(free, self.back_off(rows), out=free)
         if "paused" in self.optional:
@@ -344,15 +384,22 @@ _RESTING: dict[str, float] = {
     "lifetime": np.inf, "window": np.inf, "slow_decay": 0.0, "slow_share": 0.0,
     "kind_code": 0, "group": 0, "weight": 1.0, "paused": -np.inf,
 }  # fmt: skip
-COLUMNS = (
-    "arrival", "worth", "visited", "not_before", "flags", "failures", "host",
-)  # fmt: skip
 
 
 def _longer(column: npt.NDArray[Any], size: int, n: int, resting: float = 0.0) -> npt.NDArray[Any]:
-    found = np.empty((size, *column.shape[1:]), dtype=column.dtype)
-    found[:n], found[n:] = column[:n], resting
+    found = _aligned((size, *column.shape[1:]), column.dtype)
+    found[:n] = column[:n]
+    if column.ndim == 1 and column.dtype != _SLOT:
+        found[n:] = resting
     return found
+
+
+def _aligned(shape: tuple[int, ...], kind: np.dtype[Any]) -> npt.NDArray[Any]:
+    """An array that begins with a cache line, so that no record lies in two."""
+    size = math.prod(shape) * kind.itemsize
+    raw = np.empty(size + 64, np.uint8)
+    start = -raw.ctypes.data % 64
+    return raw[start : start + size].view(kind).reshape(shape)
 
 
 def _codes(names: Sequence[str], number: dict[str, int], known: list[str]) -> npt.NDArray[np.int32]:

@@ -35,9 +35,11 @@ from dayfly.schedule.state import (
 )
 
 _DAY = 86400.0
-#: The price is solved again when the beliefs have moved by this share on average; on a sample of
-#: so many sources, because the rest is learnt from what is spent.
-_MOVED, _SAMPLE = 0.05, 1 << 14
+#: The price is solved again when the beliefs have moved by this share on average.
+_MOVED = 0.05
+#: The first price is solved on a sample of so many sources, later changes of it on fewer; the rest
+#: is learnt from what is spent.
+_FIRST_SAMPLE, _SAMPLE = 1 << 18, 1 << 14
 #: A smaller change of the budget is left to what is learnt.
 _SAME_BUDGET = 0.02
 #: How far a clock may go back and count as standing still.
@@ -162,8 +164,9 @@ class Scheduler:
         self._houses.grow(roster.hosts, roster.groups, roster.dearest, now)
         #: Rows in flight whose host was changed meanwhile, and where they are.
         self._at_host: dict[int, int] = {}
-        self._moved, self._new, self._solved = 0.0, 0, self._solve()
-        self._pricing = Pricing(self._solved)
+        self._moved, self._new, self._solved = 0.0, 0, self._solve(_SAMPLE)
+        large = n > _SAMPLE
+        self._pricing = Pricing(self._solve(_FIRST_SAMPLE) if large else self._solved)
         self._place_all()
 
     def _place_all(self) -> None:
@@ -276,7 +279,7 @@ class Scheduler:
         self._floor.fill(now)
         first = self._unseen(now, k)
         chosen = self._chooser.best(now, k - len(first))
-        self._send(chosen.rows, now)
+        self._send(chosen.rows, chosen.cost, now)
         if self._roster.epoch is None:
             pace = self._purse.budget * self._purse.share
             self._pricing.learn(
@@ -324,7 +327,7 @@ class Scheduler:
                 return None if self._roster.epoch is None else np.inf
             taken.append(row)
             self._floor.spend(cost)
-            self._send(rows, now)
+            self._send(rows, np.array([cost]), now)
             return -np.inf
 
         self._overdue.visit(now, decide)
@@ -333,9 +336,8 @@ class Scheduler:
             self._calendar.leave(rows)
         return rows
 
-    def _send(self, rows: Rows, now: float) -> None:
+    def _send(self, rows: Rows, cost: Array, now: float) -> None:
         """These are chosen: in flight and paid for."""
-        cost = self._roster.record[rows, COST]
         self._purse.spend(float(cost.sum()))
         self._roster.flags[rows] |= IN_FLIGHT
         if self._houses.active:
@@ -486,8 +488,14 @@ class Scheduler:
         code = int(self._roster.host_codes([host])[0])
         roster = self._roster
         self._houses.grow(roster.hosts, roster.groups, roster.dearest, self._now)
+        sooner = until < self._houses.blocked[code]
         self._houses.blocked[code] = until
         self._houses.any_blocked = True
+        if sooner:
+            # Who was told to wait longer has to be told.
+            self._houses.waiting.pop(code, None)
+            own = np.flatnonzero(roster.host[: roster.n] == code)
+            self._replace(own[~roster.out(own)])
 
     @_locked
     def set_budget(self, budget: float, now: float) -> None:
@@ -529,6 +537,9 @@ class Scheduler:
 
     def _replace(self, rows: Rows, *, ahead: bool = False) -> None:
         """Something about these sources changed: find them their place anew."""
+        in_order = np.sort(rows)
+        if (in_order[1:] == in_order[:-1]).any():
+            rows = np.unique(rows)
         self._calendar.leave(rows)
         self._calendar.place(rows[~self._roster.out(rows)], self._now, ahead=ahead)
 
@@ -546,18 +557,18 @@ class Scheduler:
             self._solve_again()
 
     def _solve_again(self) -> None:
-        before, self._solved, self._moved = self._solved, self._solve(), 0.0
+        before, self._solved, self._moved = self._solved, self._solve(_SAMPLE), 0.0
         self._new = 0
         if before > 0 and self._solved > 0:
             self._pricing.steer(self._solved / before)
         else:
             self._pricing = Pricing(self._solved)
 
-    def _solve(self) -> float:
-        """The price of the relaxed problem, on a sample where the fleet is large."""
+    def _solve(self, sources: int) -> float:
+        """The price of the relaxed problem, on a sample where there are more sources."""
         roster, pace = self._roster, self._purse.budget * self._purse.share
         self._pace = pace
-        stride = -(-roster.n // _SAMPLE) if roster.n else 1
+        stride = -(-roster.n // sources) if roster.n else 1
         rows = np.arange(0, roster.n, stride)
         rows = rows[(roster.flags[rows] & REMOVED) == 0]
         if not len(rows):

@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dayfly.schedule.limits import Houses, Limits, Purses
+from dayfly.schedule.limits import Houses, Limits, PerName, Purses
 from dayfly.schedule.purse import Purse
-from dayfly.schedule.roster import COLUMNS, Roster
+from dayfly.schedule.roster import Roster
 
 Column = npt.NDArray[Any]
+_COLUMNS = ("record", "host", "flags", "failures")
 _LIMITS = ("spacing", "parallel", "host_budget", "group_budget")
 _HOUSE = ("next", "blocked", "under_way")
 _PURSE = ("budget", "left", "at", "share")
@@ -24,7 +25,7 @@ _PURSE = ("budget", "left", "at", "share")
 
 def roster_state(roster: Roster) -> tuple[dict[str, Any], dict[str, Column]]:
     """Sources: their columns and names."""
-    columns = {name: getattr(roster, name)[: roster.n] for name in (*COLUMNS, "record")}
+    columns = {name: getattr(roster, name)[: roster.n] for name in _COLUMNS}
     columns |= {f"optional.{name}": c[: roster.n] for name, c in roster.optional.items()}
     seen = roster.surge.items()
     columns["surge.row"] = np.array([row for row, _ in seen], dtype=np.int64)
@@ -46,9 +47,7 @@ def read_roster(settings: Mapping[str, Any], columns: Mapping[str, Column]) -> R
     """The roster that was kept."""
     least, most = settings["intervals"]
     roster = Roster(settings["epoch"], (least, most), named=settings["names"] is not None)
-    for name in (*COLUMNS, "record"):
-        setattr(roster, name, columns[name])
-    roster.n = len(columns["arrival"])
+    roster.fill(columns["record"], columns["host"], columns["flags"], columns["failures"])
     for name, column in columns.items():
         if name.startswith("optional."):
             roster.optional[name.removeprefix("optional.")] = column
@@ -69,8 +68,14 @@ def houses_state(houses: Houses) -> tuple[dict[str, Any], dict[str, Column]]:
     for kind, purses in (("host", houses.purses), ("group", houses.group_purses)):
         columns |= {f"{kind}.purse.{name}": getattr(purses, name) for name in ("left", "at")}
     limits = {name: getattr(houses.limits, name) for name in _LIMITS}
-    kept = {n: dict(v) if isinstance(v, Mapping) else v for n, v in limits.items()}
+    kept = {name: _plain(limit) for name, limit in limits.items()}
     return {"limits": kept, "any_blocked": houses.any_blocked}, columns
+
+
+def _plain(limit: PerName) -> float | dict[str, float] | None:
+    if isinstance(limit, Mapping):
+        return {str(name): float(value) for name, value in limit.items()}
+    return None if limit is None else float(limit)
 
 
 def read_houses(

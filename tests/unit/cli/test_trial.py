@@ -55,7 +55,8 @@ def test_a_table_has_figure_aim_and_verdict_and_the_notes_follow(run):
     assert asked == [("hosts", True)]
     line = next(line for line in result.output.splitlines() if line.startswith("share"))
     assert line.split() == ["share", "of", "the", "bound", "99.810", "%", "≥", "99", "%", "yes"]
-    assert "one call: only for information." in result.output
+    assert "one call [1] " in result.output
+    assert "[1] only for information\n" in result.output
     assert result.output.splitlines()[-1] == "Aims reached (quick run): 1 of 1."
 
 

@@ -15,16 +15,16 @@ def test_the_price_of_a_phase_is_that_of_what_gets_through():
     assert found[0] == relax(fleet, 0.7 * 200 / price.SCARCE).price > usual
     assert found[15 * 60] > found[0] > found[25 * 60]
     assert found[32 * 60] == found[25 * 60]  # stalled: the price before the stall stays
-    assert (price.prices(fleet, price.SCENES["first price half as high"]) == usual).all()
+    assert (price.prices(fleet, price.SCENES["price put down to half"]) == usual).all()
 
 
 def test_an_hour_of_changing_budgets():
     calls: list[tuple[int, int]] = []
     effort = price.Effort(sources=400, burn_in=300, scenes=("budget halves and doubles",))
     trial = price.run(effort=effort, progress=lambda done, total: calls.append((done, total)))
-    spent, value, _ = trial.rows
+    spent, value, move, _ = trial.rows
     assert trial.name == "price"
-    assert not trial.missed, f"seed {trial.seed}: {spent.value}, {value.value}"
+    assert not trial.missed, f"seed {trial.seed}: {spent.value}, {value.value}, {move.value}"
     assert calls
     assert calls[-1][0] <= calls[-1][1]
     key = "budget halves and doubles: "

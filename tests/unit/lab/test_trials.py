@@ -29,8 +29,8 @@ def trial(**changes):
         "name": "tried",
         "question": "Does it work?",
         "rows": [
-            TrialRow(name="share", value=0.995, unit="%", aim="≥ 99 %", ok=True),
-            TrialRow(name="loss", value=np.nan, aim="0", ok=False, note="nobody looked"),
+            TrialRow(name="share", value=np.float64(0.995), unit="%", aim="≥ 99 %", ok=np.True_),
+            TrialRow(name="loss", value=np.nan, aim="0", ok=np.False_, note="nobody looked"),
             TrialRow(name="time", value=0.25, unit="s"),
         ],
         "series": {"x": np.array([1.0, 2.0])},

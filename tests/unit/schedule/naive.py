@@ -201,6 +201,7 @@ class NaiveScheduler:
                     purse.hold("limit", self.dearest)
                     purse.left = purse.most if self.epoch is None else rate
         for purse in self.purses.values():
+            purse.fill(self.now)  # what came in so far found the old room
             purse.hold("limit", self.dearest)
 
     def _purses_of(self, kept: Kept) -> list[Purse]:

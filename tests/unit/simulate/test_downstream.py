@@ -27,7 +27,9 @@ def fleet_of(seed: int) -> Fleet:
 
 
 def played(fleet: Fleet, **how) -> Delivery:
-    since = -np.linspace(0.0, 600.0, N)
+    # As half of the budget would leave them: the start favours nobody with a slow consumer.
+    age = np.minimum(relax(fleet, BUDGET / 2).age, 3600.0)
+    since = -age * np.random.default_rng(N).random(N)
     scheduler = Scheduler(fleet, BUDGET, 0.0, min_interval=10.0, max_interval=np.inf, last=since)
     return deliver(scheduler, fleet, since=since, **{"ticks": 600, "burn_in": 300, **how})
 

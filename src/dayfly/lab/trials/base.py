@@ -59,7 +59,7 @@ class Trial:
     @property
     def missed(self) -> list[TrialRow]:
         """The rows whose aim is not reached."""
-        return [row for row in self.rows if row.ok is False]
+        return [row for row in self.rows if row.ok is not None and not row.ok]
 
 
 def as_document(trial: Trial, *, series: bool = False) -> dict[str, Any]:
@@ -67,10 +67,10 @@ def as_document(trial: Trial, *, series: bool = False) -> dict[str, Any]:
     rows = [
         {
             "name": row.name,
-            "value": row.value if math.isfinite(row.value) else None,
+            "value": float(row.value) if math.isfinite(row.value) else None,
             "unit": row.unit,
             "aim": row.aim,
-            "ok": row.ok,
+            "ok": None if row.ok is None else bool(row.ok),  # numpy's is not for JSON
             "note": row.note,
         }
         for row in trial.rows

@@ -206,7 +206,7 @@ def _figure(series: dict[str, Array], names: tuple[str, str]) -> Draw:
             axes.plot(calls, 100 * np.cumsum(series[key]) / calls, **line, label=name)
         axes.axhline(100.0, color=INK, linewidth=0.8, label="bound")
         axes.set(xlabel="calls", ylabel="harvest so far, % of the bound", xlim=(0, calls[-1]))
-        axes.set_ylim(95.0, 105.0)
+        axes.set_ylim(97.0, 103.0)
         axes.legend()
 
     return draw

@@ -120,15 +120,14 @@ def _rows(
             name=f"delivered, share of the bound, {name}", value=share, unit="%",
             aim=f"≥ {AIM:.0%}".replace("%", " %") if steady else "more than without",
             ok=share >= AIM if steady else share > bare,
-            note="" if steady else "the bound could use the budget of the stalls later",
+            note="" if steady else "the bound may spend later what the stalls leave over",
         ),
-        TrialRow(name=f"… without back-pressure, {name}", value=bare, unit="%"),
+        TrialRow(name=f"delivered without back-pressure, {name}", value=bare, unit="%"),
         TrialRow(
-            name=f"mean queue, {name}", value=float(with_.queue.mean()) / able, unit="s",
-            note="of the consumer's work",
+            name=f"mean queue in work, {name}", value=float(with_.queue.mean()) / able, unit="s",
         ),
         TrialRow(
-            name=f"… without back-pressure, {name}",
+            name=f"mean queue without back-pressure, {name}",
             value=float(without.queue.mean()) / able, unit="s",
         ),
     ]  # fmt: skip

@@ -1,0 +1,27 @@
+"""Tens of thousands of random histories, and never another choice than that of a full scan."""
+
+import pytest
+from tests.unit.schedule.test_exact import Duel, guessed_price, tiny_calendar
+
+pytestmark = [pytest.mark.acceptance, pytest.mark.usefixtures("tiny_calendar", "guessed_price")]
+
+#: Sequences of each case, of which there are `CASES` for each kind of calendar and of time.
+SEQUENCES = 640
+CASES = 8
+
+__all__ = ["guessed_price", "tiny_calendar"]
+
+
+@pytest.mark.parametrize("case", range(CASES))
+@pytest.mark.parametrize("slotted", [False, True], ids=["continuous", "slotted"])
+def test_the_scheduler_chooses_as_a_full_scan_does_whatever_happened_before(slotted, case):
+    first = 1_000_000 * (case + 1)
+    chosen = operations = 0
+    for seed in range(first, first + SEQUENCES):
+        # Kinds that are slow to score take their turn less often.
+        duel = Duel(seed, slotted=slotted, hosts=case % 2 == 1, mixed=seed % 16 == 0)
+        steps = int(duel.rng.integers(10, 20))
+        chosen += duel.play(steps)
+        operations += steps
+    print(f"{SEQUENCES} sequences, {operations} operations, {chosen} choices, seeds from {first}")
+    assert chosen > SEQUENCES
