@@ -5,8 +5,11 @@ from dayfly.schedule.forecast import Explanation
 from dayfly.schedule.gain import keep_new
 from dayfly.schedule.limits import Limits
 from dayfly.schedule.loop import Choice, Loop
+from dayfly.schedule.pressure import Pressure
+from dayfly.schedule.promise import Promise
 from dayfly.schedule.resume import resume
 from dayfly.schedule.scheduler import Scheduler, Tally
+from dayfly.schedule.snapshot import load, save
 
 __all__ = [
     "Choice",
@@ -15,9 +18,13 @@ __all__ = [
     "Limits",
     "Loop",
     "ManualClock",
+    "Pressure",
+    "Promise",
     "Scheduler",
     "SystemClock",
     "Tally",
     "keep_new",
+    "load",
     "resume",
+    "save",
 ]

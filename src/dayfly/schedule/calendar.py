@@ -30,7 +30,7 @@ _GAP = 1 / 8
 #: Smallest step down, as a share of the level; steps double while too few are found.
 _STEP = 1 / 256
 #: The pool may hold so many times what was chosen lately, and so many more; it is cut to `_KEEP`.
-_ROOM, _MORE, _KEEP = 3, 256, 2
+_ROOM, _MORE, _KEEP = 2, 256, 0.5
 #: A crowd: so many sources that one host or group cannot serve now; so many of them are kept.
 CROWD, _KEPT = 16, 4
 #: Sources are placed so many at a time: what is computed on the way stays in the cache.
@@ -133,6 +133,11 @@ class Calendar:
         gap[gap != gap] = 0.0  # who is never far will not be asked
         self._ahead[rows] = gap
         self._where[rows] = self._age
+
+    def lane_level(self, rows: Rows) -> float:
+        """The level that the lane of this row has of its own; 0 if none."""
+        lane = self.lanes.of(rows)
+        return float(self.lanes.level[lane[0]]) if lane[0] >= 0 else 0.0
 
     def _level(self, lane: Codes | None) -> Array | float:
         """The level that counts for each of these lanes."""
@@ -345,7 +350,7 @@ class Calendar:
         self._cap = max(_ROOM * wanted + _MORE, 0.98 * self._cap)
         if len(self.rows) <= self._cap:
             return
-        keep = _KEEP * wanted + _MORE // 2
+        keep = int(_KEEP * wanted) + _MORE // 2
         self.level = float(np.partition(index, len(index) - keep)[len(index) - keep])
         kept = index >= self.level
         if np.count_nonzero(kept) > self._cap:

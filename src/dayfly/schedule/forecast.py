@@ -25,6 +25,8 @@ class Explanation:
     #: Worth of a crawl now, per unit of cost, and the price of one unit.
     index: float
     price: float
+    #: What its host or group adds to the price, because it is asked for more than it allows.
+    host_price: float
     #: When it will probably be crawled, POSIX seconds: a forecast that moves with price and belief.
     due: float
     #: What holds it back: removed, paused, in flight, not_before, min_interval, back-off, blocked
@@ -36,13 +38,20 @@ class Explanation:
 
 
 def explain(
-    roster: Roster, houses: Houses, purse: Purse, rows: Rows, now: float, price: float
+    roster: Roster,
+    houses: Houses,
+    purse: Purse,
+    rows: Rows,
+    now: float,
+    *,
+    price: float,
+    host_price: float,
 ) -> Explanation:
     """What this source is worth now, when it is due, and what holds it back until then."""
     record = roster.look_up(rows)
     one = roster.part(rows, record)
     since, visited = float(record[SINCE, 0]), float(roster.visited[rows[0]])
-    longest = due_age(one, price, roster.epoch)
+    longest = due_age(one, price + host_price, roster.epoch)
     begin = since if roster.epoch is None else since * roster.epoch
     ripe = now if np.isneginf(since) else max(begin + longest, now)
     ripe = max(min(ripe, float(roster.overdue_at(rows)[0])), now)
@@ -59,6 +68,7 @@ def explain(
         waiting=float(roster.waiting(rows, record, now)[0]),
         index=float(roster.index(rows, record, now)[0]),
         price=price,
+        host_price=host_price,
         due=max(ripe, now if until is None else until),
         held_by=held_by,
         until=until,

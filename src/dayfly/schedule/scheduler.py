@@ -23,6 +23,7 @@ from dayfly.schedule.forecast import Explanation, explain
 from dayfly.schedule.limits import Houses, Limits
 from dayfly.schedule.overdue import Overdue
 from dayfly.schedule.pricing import Pricing
+from dayfly.schedule.promise import Promise, promise
 from dayfly.schedule.purse import Purse
 from dayfly.schedule.roster import COST, IN_FLIGHT, REMOVED, SINCE, Roster
 from dayfly.schedule.state import (
@@ -259,7 +260,20 @@ class Scheduler:
     def explain(self, row: int, now: float) -> Explanation:
         """What this source is worth now, when it is due, and what holds it back until then."""
         rows = self._roster.check(row)
-        return explain(self._roster, self._houses, self._purse, rows, now, self.price)
+        price = self.price
+        level = self._calendar.lane_level(rows)
+        return explain(
+            self._roster, self._houses, self._purse, rows, now,
+            price=price, host_price=max(level - price, 0.0),
+        )  # fmt: skip
+
+    @property
+    @_locked
+    def promise(self) -> Promise:
+        """Whether everybody is visited once per `max_interval`, and if not, how often."""
+        pace = self._purse.budget * self._purse.share * self._floor_share
+        epoch = self._roster.epoch
+        return promise(self._roster, self._pricing.base, pace / (epoch or 1.0), _SAMPLE)
 
     # The decision.
 

@@ -23,7 +23,7 @@ from dayfly.schedule import Limits, Scheduler, agenda, calendar, chooser, lanes,
 from dayfly.schedule.pricing import Pricing
 
 #: How many sequences each case plays here; the acceptance test plays many more.
-SEQUENCES = 25
+SEQUENCES = 20
 START = 1_800_000_000.0
 HOSTS, GROUPS = ("", "a.org", "b.org", "c.org", "d.org"), ("", "news", "blogs")
 COLUMNS = ("arrival", "decay", "worth", "cost", "weight", "host", "group")
