@@ -527,8 +527,8 @@ class Scheduler:
             raise BadInput(f"share must lie between 0 and 1, got {share}")
         self._purse.fill(self._tick(now))
         self._floor.fill(self._now)
+        # The price is not solved anew: the share trembles, and an empty purse takes the best.
         self._purse.share = self._floor.share = share
-        self._steer()
 
     # Inside.
 
