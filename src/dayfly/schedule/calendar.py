@@ -28,7 +28,7 @@ _FIRST_AGE, _LAST_AGE = 16, 255
 #: How far below the level the far ones are noted.
 _GAP = 1 / 8
 #: Smallest step down, as a share of the level; steps double while too few are found.
-_STEP = 1 / 256
+_STEP, _LONGEST_STEP = 1 / 256, 1 / 8
 #: The pool may hold so many times what was chosen lately, and so many more; it is cut to `_KEEP`.
 _ROOM, _MORE, _KEEP = 2, 256, 0.5
 #: A crowd: so many sources that one host or group cannot serve now; so many of them are kept.
@@ -217,6 +217,10 @@ class Calendar:
         instants, come = self._agenda.pop(now)
         if len(come):
             self._arrive(instants, come, now)
+        return self.score(now)
+
+    def score(self, now: float) -> Array:
+        """The index of every member of the pool."""
         return self._roster.index(self.rows, self._record, now)
 
     def _arrive(self, instants: Array, rows: Rows, now: float) -> None:
@@ -270,9 +274,10 @@ class Calendar:
 
     def lower_lanes(self, lanes: Mask, bar: float, attempt: int, now: float) -> None:
         """The same for some lanes."""
-        share = min(_STEP * 2.0**attempt, 1.0)
-        level = np.maximum(bar * (1 - _STEP), self.lanes.level * (1 - share)) if share < 1 else 0.0
-        self.lanes.level = np.where(lanes, level, self.lanes.level)
+        step = np.maximum(self.lanes.step, _STEP * 2.0**attempt)
+        level = np.maximum(bar * (1 - _STEP), self.lanes.level * (1 - step))
+        self.lanes.level = np.where(lanes, np.where(step < 1, level, 0.0), self.lanes.level)
+        self.lanes.step[lanes] = np.minimum(2 * step[lanes], _LONGEST_STEP)
         for lane in [lane for lane in self.lanes.shelves if lanes[lane]]:
             value, rows = self.lanes.shelves[lane][-1]
             if self.lanes.level[lane] <= value:
@@ -325,6 +330,7 @@ class Calendar:
             level = float(index[members[_KEPT]])
             if level > max(self.lanes.level[lane], self.level):
                 self.lanes.level[lane] = level
+                self.lanes.step[lane] /= 4
                 later[members[index[members] < level]] = True
                 self._shelve_lane(lane, members[index[members] == level][_KEPT:])
         shelved = self._where[self.rows] == SHELF

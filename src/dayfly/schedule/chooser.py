@@ -155,7 +155,8 @@ class Chooser:
         for at in shut[np.isinf(until[shut])].tolist():
             houses.waiting.setdefault(int(host[at]), []).append(int(rows[at]))
         calendar.park(shut, until[shut], index, crowds, now)
-        return np.delete(index, shut)
+        # Of a crowd some may be back in the pool already, a little early: they are held, too.
+        return self._park(calendar.score(now), now) if crowds else np.delete(index, shut)
 
     def _short_lanes(self, index: Array, taken: Rows, bar: float, now: float) -> Mask:
         """Lanes that could give more, or whose best may not all have been in the pool."""

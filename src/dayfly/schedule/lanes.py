@@ -29,6 +29,8 @@ class Lanes:
         self.level: Array = np.empty(0)
         #: Highest level for which any far or near source of the lane is noted: two columns.
         self.noted: Array = np.empty((0, 2))
+        #: Next step down, as a share of the level: larger each time, until a crowd gathers.
+        self.step: Array = np.empty(0)
         #: Whose lane it is: a host, or a group (the other is -1).
         self.host = np.empty(0, dtype=np.int64)
         self.group = np.empty(0, dtype=np.int64)
@@ -70,6 +72,7 @@ class Lanes:
             known = self._of[kind] = np.concatenate([known, more])
         lane = known[code] = len(self)
         self.level = np.append(self.level, 0.0)
+        self.step = np.append(self.step, 0.0)
         # Its sources may have been noted for the level of another lane until now.
         self.noted = np.vstack([self.noted, np.vstack([self.noted, noted]).max(axis=0)])
         self.host = np.append(self.host, code if kind == "host" else -1)
@@ -94,9 +97,9 @@ class Lanes:
         if sum(map(len, self._moved)) > _STALE * self._roster.n:
             self._sorted, self._moved = {}, []
         found = [self._rows_of(kind, getattr(self, kind)[lanes]) for kind in ("host", "group")]
+        rows = np.concatenate(found)
         if self._moved:
-            found.append(np.concatenate(self._moved))
-        rows = np.unique(np.concatenate(found))
+            rows = np.unique(np.concatenate([rows, *self._moved]))
         lane = self.of(rows)
         keep: Rows = rows[(lane >= 0) & lanes[np.maximum(lane, 0)]]
         return keep

@@ -194,15 +194,19 @@ class NaiveScheduler:
         self.purse.hold("all", self.dearest, self.burst)
         self.floor.hold("floor", self.dearest)
         for kept in self.sources:
-            for key in (("host_budget", kept.host), ("group_budget", kept.group)):
-                rate = self._limit(*key)
-                if rate is not None and key not in self.purses:
-                    purse = self.purses[key] = Purse(rate, self.now, self.epoch)
-                    purse.hold("limit", self.dearest)
-                    purse.left = purse.most if self.epoch is None else rate
+            self._meet("host_budget", kept.host)
+            self._meet("group_budget", kept.group)
         for purse in self.purses.values():
             purse.fill(self.now)  # what came in so far found the old room
             purse.hold("limit", self.dearest)
+
+    def _meet(self, kind: str, name: str) -> None:
+        """Whoever is limited gets a purse when first heard of."""
+        rate = self._limit(kind, name)
+        if rate is not None and (kind, name) not in self.purses:
+            purse = self.purses[kind, name] = Purse(rate, self.now, self.epoch)
+            purse.hold("limit", self.dearest)
+            purse.left = purse.most if self.epoch is None else rate
 
     def _purses_of(self, kept: Kept) -> list[Purse]:
         """The purses of its host and group, where those are limited."""
@@ -419,6 +423,7 @@ class NaiveScheduler:
 
     def block_host(self, host: str, until: float) -> None:
         self.blocked[host] = until
+        self._meet("host_budget", host)
 
     def set_budget(self, budget: float, now: float) -> None:
         self._tick(now)
