@@ -1,43 +1,32 @@
 """The scheduler: which thousand sources now, out of a hundred thousand to ten million.
 
-Every fleet has the same sources on a clock that runs the faster the fewer they are, so that about
-a thousand fall due per second and the price is the same whatever N. Each starts in its steady
-state: the time since the last visit is spread evenly up to the age at which a source is due.
-
-Rivals: the fastest scans of everybody (`dayfly.policies.best`; numpy by hand, in blocks, in two
-threads, with a threshold from a sample), neither of which looks at any constraint; a heap and a
-sorted list of due times, which take the latest first, not the best, and never hear of a new price.
+Rivals, in the same run: scans of everybody, as fast as numpy makes them on two cores, and queues of
+due times (`benchmarks.scans`).
 """
 
 import gc
-import heapq
 import os
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from sortedcontainers import SortedList
 
 from benchmarks.measure import Times, compare, show
-from dayfly import Fleet, relax, whittle_index
+from benchmarks.scans import Heap, Scan, Sorted
+from benchmarks.steady import NOW, Crawler, M, Steady, blocks, counted, figures, shown, steady
+from dayfly import relax, whittle_index
 from dayfly.estimate import Estimates
 from dayfly.policies import best
-from dayfly.schedule import Limits, Scheduler, Tally
-from dayfly.schedule.snapshot import load, save
+from dayfly.schedule import Limits, load, save
 
-M = 1000
 FULL = 10**7
 SIZES = (10**5, 10**6, FULL)
 CALLS, WARM, ROUND = 2000, 200, 100
 MIXED = 5000
-NOW, DAY = 1.8e9, 86400.0
 
 
 def run() -> None:
@@ -51,114 +40,6 @@ def run() -> None:
     mixed_run()
     hosts()
     memory()
-
-
-@dataclass
-class Steady:
-    """A fleet, and when each source was last seen, as after a long time of crawling."""
-
-    fleet: Fleet
-    last: np.ndarray
-    #: How slowly time passes for its sources: 1 for ten million.
-    pace: float
-    #: Index at which a source is due.
-    price: float
-
-    def scheduler(self, epoch: float | None = None, **options) -> Scheduler:
-        options = {"min_interval": 300 * self.pace, "max_interval": self.longest, **options}
-        return Scheduler(self.fleet, M, NOW, epoch=epoch, last=self.last, **options)
-
-    @property
-    def longest(self) -> float:
-        return 14 * DAY * self.pace
-
-    def due_age(self, rows: slice) -> np.ndarray:
-        """Age at which a source is due; the longest interval where the price is never reached."""
-        part = self.fleet.take(rows)
-        return np.minimum(part.harvest.age_at(self.price * part.cost), self.longest)
-
-
-def steady(n: int, costs: tuple[float, ...] = (1.0,), host: list[str] | None = None) -> Steady:
-    """Half-lives of some hours and some items a day; a sixth of the sources never pays."""
-    rng, pace = np.random.default_rng(4), n / 1e7
-    fleet = Fleet(
-        arrival=drawn(n, lambda k: 5 / DAY / pace * np.exp(rng.standard_normal(k))),
-        decay=drawn(n, lambda k: np.log(2) / (3 * 3600 * pace) * np.exp(rng.standard_normal(k))),
-        worth=drawn(n, rng.random),
-        cost=drawn(n, lambda k: rng.choice(costs, k)),
-        host=host,
-    )
-    few = fleet.take(slice(None, None, max(n // 10**6, 1)))
-    start = Steady(fleet, np.empty(n), pace, relax(few, M * len(few) / n).price)
-    for rows in blocks(n):
-        start.last[rows] = NOW - rng.random(rows.stop - rows.start) * start.due_age(rows)
-    return start
-
-
-def blocks(n: int, size: int = 1 << 20) -> Iterator[slice]:
-    return (slice(at, min(at + size, n)) for at in range(0, n, size))
-
-
-def drawn(n: int, draw: Callable[[int], np.ndarray]) -> np.ndarray:
-    """A column drawn in blocks that nobody can write to: a fleet takes it as it is."""
-    column = np.empty(n)
-    for rows in blocks(n):
-        column[rows] = draw(rows.stop - rows.start)
-    column.flags.writeable = False
-    return column
-
-
-class Crawler:
-    """Asks once a second, and reports every visit with a new estimate of the arrival rate.
-
-    Estimates scatter around `arrival`; where that may be written to, they walk away from it.
-    """
-
-    def __init__(self, scheduler: Scheduler, arrival: np.ndarray, k: int = M) -> None:
-        self.scheduler, self.now, self.k = scheduler, NOW, k
-        self.arrival, self.rng = arrival, np.random.default_rng(5)
-        self.due: list[float] = []
-        self.both: list[float] = []
-        self.chosen = 0
-
-    def play(self, calls: int) -> None:
-        clock = time.perf_counter
-        for _ in range(calls):
-            self.now += 1.0
-            start = clock()
-            rows = self.scheduler.due(self.now, self.k)
-            chosen = clock()
-            # What estimating takes is not the scheduler's time.
-            new = self.arrival[rows] * np.exp(0.05 * self.rng.standard_normal(len(rows)))
-            if self.arrival.flags.writeable:
-                self.arrival[rows] = new
-            estimates = Estimates(row=rows, arrival=new)
-            told = clock()
-            self.scheduler.crawled(rows, self.now, estimates)
-            self.both.append(chosen - start + clock() - told)
-            self.due.append(chosen - start)
-            self.chosen += len(rows)
-
-    def forget(self) -> None:
-        self.due, self.both, self.chosen = [], [], 0
-
-
-def figures(seconds: list[float]) -> tuple[float, float, float]:
-    return min(seconds), statistics.median(seconds), statistics.fmean(seconds)
-
-
-def shown(seconds: list[float]) -> str:
-    return " / ".join(f"{1e3 * figure:7.3f}" for figure in (*figures(seconds), max(seconds)))
-
-
-def counted(before: Tally, after: Tally, calls: int) -> str:
-    """What the scheduler did in between, per call."""
-    fields = ("chosen", "scored", "moved", "rekeyed", "scans")
-    done = {name: (getattr(after, name) - getattr(before, name)) / calls for name in fields}
-    return ", ".join(
-        f"{name} {value:,.0f}" if value >= 100 else f"{name} {value:.3g}"
-        for name, value in done.items()
-    )
 
 
 def per_call(name: str, epoch: float | None) -> None:
@@ -190,9 +71,10 @@ def rivals(start: Steady) -> None:
     fleet, n = start.fleet, len(start.fleet)
     crawler = Crawler(start.scheduler(), fleet.arrival)
     crawler.play(WARM)
-    scan = Scan(start)
+    plain, scan = Scan(start, rule_out=False), Scan(start, rule_out=True)
     age = NOW - start.last
-    assert set(scan.best(NOW)) == set(best(fleet, age, M)), "the rivals disagree"
+    right = set(best(fleet, age, M))
+    assert set(scan.best(NOW)) == set(plain.best(NOW)) == right, "the rivals disagree"
     interval = np.concatenate([start.due_age(rows) for rows in blocks(n)])
     lists = {
         "heapq of due times": Heap(start, interval),
@@ -201,7 +83,8 @@ def rivals(start: Steady) -> None:
     times = compare(
         {
             "scan: policies.best": lambda: best(fleet, age, M),
-            "scan: numpy by hand": lambda: scan.best(NOW),
+            "scan: blocks, two threads, sample": lambda: plain.best(NOW),
+            "scan: the same, most ruled out": lambda: scan.best(NOW),
             **{name: rival.step for name, rival in lists.items()},
             "scheduler, 20 x (due, crawled)": lambda: crawler.play(20),
         },
@@ -210,107 +93,27 @@ def rivals(start: Steady) -> None:
     del times["scheduler, 20 x (due, crawled)"]
     times["scheduler: due"] = Times(crawler.due[-15 * 20 :])
     times["scheduler: due + crawled"] = Times(crawler.both[-15 * 20 :])
-    fastest = min(
-        ("scan: policies.best", "scan: numpy by hand"), key=lambda name: times[name].least
-    )
+    scans = [name for name in times if name.startswith("scan")]
+    fastest = min(scans, key=lambda name: times[name].least)
     show(f"best {M:,} of {n:,} (min / median)", times, fastest)
     for what, seconds in (("due", crawler.due), ("due + crawled", crawler.both)):
         mean = times[fastest].median / statistics.fmean(seconds[-15 * 20 :])
-        print(f"  {what}: {mean:.1f}x by the scheduler's mean and the scan's median (aim: 50x)")
+        print(f"  {what}: {mean:.1f}x by the scheduler's mean and the scan's median")
+    for name in (fastest, "scan: blocks, two threads, sample"):
+        aim, ours = times[name], times["scheduler: due"]
+        least, median = aim.least / ours.least, aim.median / ours.median
+        print(f"  due against {name}: {least:.1f}x min, {median:.1f}x median (aim: 50x)")
     del lists
     gc.collect()
-
-
-class Scan:
-    """The best thousand by looking at everybody: blocks, two threads, a threshold from a sample."""
-
-    SIZE = 1 << 17
-
-    def __init__(self, start: Steady) -> None:
-        fleet = start.fleet
-        self.ceiling, self.decay, self.last = fleet.harvest.ceiling, fleet.decay, start.last
-        self.n, self.pool = len(fleet), ThreadPoolExecutor(2)
-        self.room = [np.empty((2, self.SIZE)) for _ in range(2)]
-
-    def score(self, rows: slice | np.ndarray, now: float) -> np.ndarray:
-        x = self.decay[rows] * (now - self.last[rows])
-        return self.ceiling[rows] * (1 - np.exp(-x) * (1 + x))
-
-    def best(self, now: float) -> np.ndarray:
-        sample = self.score(slice(None, None, max(self.n // 16384, 1)), now)
-        expected = len(sample) * M / self.n
-        keep = len(sample) - int(expected + 4 * np.sqrt(expected) + 4)
-        least = np.partition(sample, keep)[keep]
-        middle = self.n // 2
-        halves = [(0, middle), (middle, self.n)]
-        found = self.pool.map(self.above, halves, self.room, [now] * 2, [least] * 2)
-        rows, score = (np.concatenate(columns) for columns in zip(*found, strict=True))
-        assert len(rows) >= M, "the sample misled"
-        return rows[np.argpartition(score, len(score) - M)[len(score) - M :]]
-
-    def above(self, part, room, now, least):
-        """Rows of this part with an index above `least`, and their indices."""
-        found, scores = [], []
-        for at in range(*part, self.SIZE):
-            rows = slice(at, min(at + self.SIZE, part[1]))
-            x, bound = room[:, : rows.stop - rows.start]
-            # P(2, x) ≤ x²/(2 + 4x/3) and ≤ 1: no exponential for those whom that rules out.
-            np.subtract(now, self.last[rows], out=x)
-            x *= self.decay[rows]
-            np.multiply(x, x, out=bound)
-            bound *= self.ceiling[rows]
-            x *= least * 4 / 3
-            x += least * 2
-            left = np.flatnonzero((bound >= x) & (self.ceiling[rows] >= least)) + at
-            score = self.score(left, now)
-            found.append(left[score >= least])
-            scores.append(score[score >= least])
-        return np.concatenate(found), np.concatenate(scores)
-
-
-class Heap:
-    """One entry per source; each step takes the thousand latest and puts them back."""
-
-    def __init__(self, start: Steady, interval: np.ndarray) -> None:
-        self.now, self.interval = NOW, interval
-        due = (start.last + interval).tolist()
-        gc.disable()
-        self.queue = list(zip(due, range(len(due)), strict=True))
-        self.arrange()
-        gc.enable()
-        gc.freeze()
-
-    def arrange(self) -> None:
-        heapq.heapify(self.queue)
-
-    def step(self) -> None:
-        self.now += 1.0
-        rows = [heapq.heappop(self.queue)[1] for _ in range(M)]
-        for entry in self.back(rows):
-            heapq.heappush(self.queue, entry)
-
-    def back(self, rows: list[int]) -> Iterator[tuple[float, int]]:
-        return zip((self.now + self.interval[rows]).tolist(), rows, strict=True)
-
-
-class Sorted(Heap):
-    def arrange(self) -> None:
-        self.queue = SortedList(self.queue)
-
-    def step(self) -> None:
-        self.now += 1.0
-        rows = [row for _, row in self.queue[:M]]
-        del self.queue[:M]
-        self.queue.update(self.back(rows))
 
 
 def mixed_run() -> None:
     """Beliefs walk, the budget drifts by a tenth and back, sources come and go, at every call."""
     start, rng = steady(FULL, costs=(0.5, 1.0, 1.5)), np.random.default_rng(6)
-    scan, age = Scan(start), NOW - start.last
+    scan, age = Scan(start, rule_out=True), NOW - start.last
     rivals = {
         "scan: policies.best": lambda: best(start.fleet, age, M),
-        "scan: numpy by hand": lambda: scan.best(NOW),
+        "scan: most ruled out": lambda: scan.best(NOW),
     }
     scheduler = start.scheduler()
     arrival = np.concatenate([start.fleet.arrival, np.empty(10 * MIXED)])

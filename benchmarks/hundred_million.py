@@ -8,7 +8,7 @@ import gc
 import time
 from pathlib import Path
 
-from benchmarks.due import NOW, Crawler, M, shown, steady
+from benchmarks.steady import NOW, Crawler, M, shown, steady
 from dayfly import whittle_index
 
 N = 10**8

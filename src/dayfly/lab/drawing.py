@@ -26,7 +26,7 @@ STYLES: tuple[dict[str, Any], ...] = (
 #: Stand-ins in the SVG: the first becomes the page's text colour, the second a faint line.
 INK, FAINT = "#010203", "#c8c9ca"
 
-_RC: dict[Any, Any] = {
+STYLE: dict[Any, Any] = {
     "font.size": 9.0,
     "axes.spines.top": False,
     "axes.spines.right": False,
@@ -73,7 +73,7 @@ def drawn(
         from matplotlib.figure import Figure
     except ImportError:
         raise MissingExtra("drawing figures", "figures") from None
-    with matplotlib.rc_context(_RC):
+    with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=size, layout="constrained")
         draw(figure.add_subplot())
         out = io.StringIO()

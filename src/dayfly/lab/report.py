@@ -62,7 +62,7 @@ def write_report(study: Study, folder: str | Path, *, without_figures: str | Non
     }
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        _replace_all(folder, files)
+        replace_all(folder, files)
     except OSError as error:
         raise BadInput(
             f"cannot write the report to {folder}: {error.strerror}; choose another with --out"
@@ -208,7 +208,7 @@ def _how(study: Study) -> str:
     )
 
 
-def _replace_all(folder: Path, files: dict[str, bytes]) -> None:
+def replace_all(folder: Path, files: dict[str, bytes]) -> None:
     """Write everything beside its place first, then move it there."""
     waiting = {folder / f".{name}.{os.getpid()}": folder / name for name in files}
     try:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dayfly.errors import BadInput, MissingExtra
-from dayfly.lab.report import _replace_all
+from dayfly.lab.report import replace_all
 from dayfly.model import Array
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def write_trials(trials: Sequence[Trial], folder: str | Path, *, quick: bool) ->
     files["trials.json"] = msgspec.json.format(msgspec.json.encode(document), indent=1) + b"\n"
     try:
         Path(folder).mkdir(parents=True, exist_ok=True)
-        _replace_all(Path(folder), files)
+        replace_all(Path(folder), files)
     except OSError as error:
         raise BadInput(
             f"cannot write to {folder}: {error.strerror}; choose another with --out"
@@ -104,11 +104,11 @@ def to_png(trial: Trial, *, size: tuple[float, float] = (8.0, 4.5)) -> bytes:
         from matplotlib.figure import Figure
     except ImportError:
         raise MissingExtra("drawing figures", "figures") from None
-    from dayfly.lab.drawing import _RC
+    from dayfly.lab.drawing import STYLE
 
     if trial.figure is None:
         raise ValueError(f"trial {trial.name} has nothing to draw")
-    with matplotlib.rc_context(_RC):
+    with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=size, layout="constrained")
         trial.figure(figure)
         out = io.BytesIO()
