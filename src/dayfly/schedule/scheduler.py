@@ -291,6 +291,8 @@ class Scheduler:
         now = self._tick(now)
         self._purse.fill(now)
         self._floor.fill(now)
+        if self._purse.share <= 0:
+            k = 0  # whoever reads what is crawled stands still: savings would only queue up
         first = self._unseen(now, k)
         chosen = self._chooser.best(now, k - len(first))
         self._send(chosen.rows, chosen.cost, now)
@@ -566,8 +568,7 @@ class Scheduler:
 
     def _steer(self) -> None:
         """Solve for the price again if the budget is quite different now."""
-        pace = self._purse.budget * self._purse.share
-        if abs(pace - self._pace) > _SAME_BUDGET * self._pace:
+        if abs(self.budget - self._pace) > _SAME_BUDGET * self._pace:
             self._solve_again()
 
     def _solve_again(self) -> None:
@@ -580,7 +581,7 @@ class Scheduler:
 
     def _solve(self, sources: int) -> float:
         """The price of the relaxed problem, on a sample where there are more sources."""
-        roster, pace = self._roster, self._purse.budget * self._purse.share
+        roster, pace = self._roster, self._purse.budget
         self._pace = pace
         stride = -(-roster.n // sources) if roster.n else 1
         rows = np.arange(0, roster.n, stride)

@@ -3,10 +3,12 @@
 Each crawl puts its content into a queue, as much work as the crawl cost. The consumer works at a
 given rate, which may change and may be 0, on the content that is worth most at present or in the
 order of arrival. Content is delivered when its work is done, and is then worth its value at the
-crawl times e^(−decay · time since). Nothing is random.
+crawl times e^(−decay · time since); the slow part of a two-phase decay is left out. Nothing is
+random.
 
-What is delivered cannot exceed the bound of the relaxed problem with the smaller of budget and
-mean service rate: every delivery was a crawl, paid for, and worth at most its value at the crawl.
+What is delivered cannot exceed, in the long run, the bound of the relaxed problem with the smaller
+of budget and mean service rate: every delivery was a crawl, paid for, and worth at most its value
+at the crawl.
 """
 
 from __future__ import annotations

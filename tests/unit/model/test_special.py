@@ -6,7 +6,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dayfly.model.special import knee, lag, rise, rise_inverse, saturation
+from dayfly.model.special import (
+    knee,
+    lag,
+    rise,
+    rise_inverse,
+    rise_inverse_below,
+    saturation,
+)
 
 mp.mp.dps = 60
 
@@ -82,3 +89,14 @@ def test_arguments_are_left_alone():
         x = np.array([1e-9, 0.05, 0.5])
         function(x)
         assert x.tolist() == [1e-9, 0.05, 0.5]
+
+
+def test_the_quick_inverse_is_never_above_and_close_below():
+    y = np.concatenate([
+        np.logspace(-30, -3, 2000), np.linspace(0, 1, 50_001), 1 - np.logspace(-16, -2, 2000),
+    ])  # fmt: skip
+    quick, right = rise_inverse_below(y), rise_inverse(y)
+    assert (quick <= right).all()
+    known = (right > 0) & np.isfinite(right)
+    assert (quick[known] >= right[known] * (1 - 2e-4)).all()
+    assert np.isinf(quick[np.isinf(right)]).all()
