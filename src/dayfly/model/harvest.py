@@ -144,9 +144,9 @@ class Ephemeral(Harvest):
             filled = saturation(self.decay * age)
             filled *= self.ceiling
             return filled
+        # The same formula as above: what a row is worth must not depend on who stands beside it.
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-            x = self.decay * age
-            fading = -np.expm1(-x) * self.ceiling
+            fading = saturation(self.decay * age) * self.ceiling
         with np.errstate(invalid="ignore"):
             steady = np.where(self.income > 0, self.income * age, 0.0)
         return np.where((self.decay > 0) & np.isfinite(self.ceiling), fading, steady)

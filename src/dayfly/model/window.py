@@ -125,19 +125,20 @@ class Windowed(Ephemeral):
         # The integrand changes on the scale √K/Λ; a panel may span a few of those.
         s = self.arrival + self.decay
         wanted = s * epoch / np.maximum(4.0 * np.sqrt(np.minimum(self.window, 1e6)), 8.0)
-        panels = int(np.clip(np.ceil(wanted.max()), 1, _PANELS))
-        nodes, weights = _gauss()
-        places = ((np.arange(panels)[:, None] + 0.5 * (nodes + 1.0)) / panels).ravel()
-        weights = np.tile(0.5 * weights / panels, panels)
+        panels = np.clip(np.ceil(wanted), 1, _PANELS)
         total = np.empty(len(age))
-        step = max(_CELLS // len(places), 1)
-        for start in range(0, len(age), step):
-            rows = slice(start, start + step)
-            arrival, decay, window, span = (
-                column[rows, None] for column in (self.arrival, self.decay, self.window, epoch)
-            )
-            fall = _fall(arrival, decay, window, age[rows, None] + span * places)
-            total[rows] = (fall * (span * span * (1.0 - places))) @ weights
+        # Each row has its own number of panels: its bits must not depend on who stands beside it.
+        for count in np.unique(panels).astype(int).tolist():
+            rows = np.flatnonzero(panels == count)
+            places, weights = _quadrature(count)
+            step = max(_CELLS // len(places), 1)
+            for start in range(0, len(rows), step):
+                some = rows[start : start + step]
+                arrival, decay, window, span = (
+                    column[some, None] for column in (self.arrival, self.decay, self.window, epoch)
+                )
+                fall = _fall(arrival, decay, window, age[some, None] + span * places)
+                total[some] = (fall * (span * span * (1.0 - places)) * weights).sum(axis=1)
         return self.income * total
 
 
@@ -184,15 +185,24 @@ def _sums(arrival: Array, decay: Array, window: Array, age: Array) -> tuple[Arra
         weight = j * log_q
         np.exp(weight, out=weight)
         weight[:, short] = np.where(outside, 0.0, weight[:, short])
-        value = np.einsum("jn,jn->n", weight, upper[:-1])
+        value = _dot(weight, upper[:-1])
         weight *= j
-        index = np.where(s > 0, decay / s, 0.0) * np.einsum("jn,jn->n", weight, upper[1:])
+        index = np.where(s > 0, decay / s, 0.0) * _dot(weight, upper[1:])
         index += window * q * np.exp(window * log_q) * gammainc(window + 1.0, x)
     return value, index
 
 
+def _dot(left: Array, right: Array) -> Array:
+    """Sums of products down the columns, in the same order however many columns there are."""
+    total = np.zeros(left.shape[1])
+    for one, other in zip(left, right, strict=True):
+        total += one * other
+    return total
+
+
 @functools.cache
-def _gauss() -> tuple[Array, Array]:
-    """Nodes and weights of the quadrature on [−1, 1]."""
+def _quadrature(panels: int) -> tuple[Array, Array]:
+    """Nodes and weights on [0, 1] of Gauss–Legendre in so many panels."""
     nodes, weights = np.polynomial.legendre.leggauss(_NODES)
-    return nodes, weights
+    places = ((np.arange(panels)[:, None] + 0.5 * (nodes + 1.0)) / panels).ravel()
+    return places, np.tile(0.5 * weights / panels, panels)

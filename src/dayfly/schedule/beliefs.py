@@ -42,7 +42,7 @@ def believe(
     }
     now = {name: old[name] if column is None else column for name, column in new.items()}
     with np.errstate(over="ignore"):
-        income = now["arrival"] * now["worth"] * now["weight"]
+        income = now["arrival"] * (now["worth"] * now["weight"])
     if not np.isfinite(income).all():
         row = int(rows[int(np.argmax(~np.isfinite(income)))])
         raise BadInput(f"row {row}: arrival × worth is too large for a number")

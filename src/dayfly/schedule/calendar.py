@@ -283,8 +283,8 @@ class Calendar:
             if self.lanes.level[lane] <= value:
                 # Those on the shelf come before whoever is worth less.
                 self.lanes.level[lane] = value
-                self.lanes.take_from_shelf(lane, _MORE)
-                rows = rows[:_MORE]
+                self.lanes.take_from_shelf(lane, CROWD)
+                rows = rows[:CROWD]
                 self.place(rows[self._where[rows] == SHELF], now, HELD)
         self._note_again(now)
 
@@ -328,7 +328,7 @@ class Calendar:
             lane = self.lanes.open(kind, code, (self._noted[FAR], self._noted[NEAR]))
             members = members[np.lexsort((self.rows[members], -index[members]))]
             level = float(index[members[_KEPT]])
-            if level > max(self.lanes.level[lane], self.level):
+            if level >= max(self.lanes.level[lane], self.level):
                 self.lanes.level[lane] = level
                 self.lanes.step[lane] /= 4
                 later[members[index[members] < level]] = True
@@ -347,9 +347,9 @@ class Calendar:
         rows = self.rows[members[np.isneginf(self._record[SINCE, members])]]
         if self._roster.surge:
             rows = rows[~np.isin(rows, list(self._roster.surge))]
-        if len(rows) > _MORE:
+        if len(rows) > CROWD:
             self._where[rows] = SHELF
-            self.lanes.shelves.setdefault(lane, []).append((self.lanes.level[lane], np.sort(rows)))
+            self.lanes.put_on_shelf(lane, rows)
 
     def trim(self, index: Array, wanted: int, now: float) -> None:
         """Raise the level if the pool has grown too large to be scored at every decision."""
@@ -357,7 +357,9 @@ class Calendar:
         if len(self.rows) <= self._cap:
             return
         keep = int(_KEEP * wanted) + _MORE // 2
-        self.level = float(np.partition(index, len(index) - keep)[len(index) - keep])
+        # Members may lie below the level; it is not for this to lower it.
+        level = float(np.partition(index, len(index) - keep)[len(index) - keep])
+        self.level = max(self.level, level)
         kept = index >= self.level
         if np.count_nonzero(kept) > self._cap:
             kept &= ~self._shelve(index, keep)

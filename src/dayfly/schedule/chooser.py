@@ -165,7 +165,10 @@ class Chooser:
         if not len(lanes):
             return short
         rows, cost, worth = self.calendar.rows[taken], self.calendar.cost(taken), index[taken]
-        tight = np.flatnonzero(lanes.level > bar)
+        above = lanes.level > bar
+        for number, shelves in lanes.shelves.items():
+            above[number] |= shelves[-1][0] >= bar
+        tight = np.flatnonzero(above)
         for kind, codes, all_taken in (
             ("host", lanes.host[tight], self.roster.host[rows]),
             ("group", lanes.group[tight], self.roster.group_of(rows)),
@@ -173,7 +176,9 @@ class Chooser:
             own = tight[codes >= 0]
             short[own] = self.houses.allow(kind, codes[codes >= 0], all_taken, cost, now)
         lane = lanes.of(rows)
-        short[lane[(lane >= 0) & (worth < lanes.level[lane])]] = True
+        for each in (lane, lanes.of_group(rows)):
+            # Who has a lane by its host takes from its group, too, which may have one as well.
+            short[each[(each >= 0) & (worth < lanes.level[each])]] = True
         for number, shelves in lanes.shelves.items():
             value, waiting = shelves[-1]
             alike = rows[(lane == number) & (worth == value)]

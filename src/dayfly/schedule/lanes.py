@@ -49,10 +49,13 @@ class Lanes:
     def of(self, rows: Rows) -> Codes:
         """The lane of each row, -1 for none; a host comes before a group."""
         lane = self._lane("host", self._roster.host[rows])
-        if (self.group >= 0).any():
-            by_group = self._lane("group", self._roster.group_of(rows))
-            lane = np.where(lane >= 0, lane, by_group)
+        if len(self._of["group"]):
+            lane = np.where(lane >= 0, lane, self.of_group(rows))
         return lane
+
+    def of_group(self, rows: Rows) -> Codes:
+        """The lane of each row's group, -1 for none."""
+        return self._lane("group", self._roster.group_of(rows))
 
     def _lane(self, kind: str, codes: Codes) -> Codes:
         known = self._of[kind]
@@ -79,6 +82,13 @@ class Lanes:
         self.group = np.append(self.group, code if kind == "group" else -1)
         return int(lane)
 
+    def put_on_shelf(self, lane: int, rows: Rows) -> None:
+        """These are worth just the level of the lane."""
+        shelves, value = self.shelves.setdefault(lane, []), float(self.level[lane])
+        if shelves and shelves[-1][0] == value:
+            rows = np.union1d(rows, shelves.pop()[1])
+        shelves.append((value, np.sort(rows)))
+
     def take_from_shelf(self, lane: int, few: int) -> None:
         """The first few are not on the shelf any more."""
         value, rows = self.shelves[lane].pop()
@@ -98,7 +108,8 @@ class Lanes:
             self._sorted, self._moved = {}, []
         found = [self._rows_of(kind, getattr(self, kind)[lanes]) for kind in ("host", "group")]
         rows = np.concatenate(found)
-        if self._moved:
+        if self._moved or all(map(len, found)):
+            # New, or there by its host and by its group.
             rows = np.unique(np.concatenate([rows, *self._moved]))
         lane = self.of(rows)
         keep: Rows = rows[(lane >= 0) & lanes[np.maximum(lane, 0)]]

@@ -60,6 +60,7 @@ class Purses:
     def __init__(self, limit: PerName, epoch: float | None) -> None:
         self._limit, self._epoch = limit, epoch
         self.active = limit is not None
+        self._dearest = 0.0
         self.rate: Array = np.empty(0)
         self.burst: Array = np.empty(0)
         self.left: Array = np.empty(0)
@@ -67,8 +68,13 @@ class Purses:
 
     def grow(self, names: Sequence[str], dearest: float, now: float) -> None:
         """A purse for each new name; all of them hold the dearest crawl."""
-        if not self.active:
+        if not self.active or (len(names) == len(self.rate) and dearest == self._dearest):
             return
+        if dearest != self._dearest:
+            # What came in before did so into the purses as they were.
+            self.left = self.amount(np.arange(len(self.left)), now)
+            self.at = np.maximum(self.at, now)
+            self._dearest = dearest
         new = [_per_name(self._limit, name) for name in names[len(self.rate) :]]
         self.rate = np.concatenate([self.rate, np.array(new, dtype=float)])
         saved = self.rate * (SAVED_S if self._epoch is None else 1.0)
@@ -144,7 +150,11 @@ class Houses:
 
     def grow(self, hosts: Sequence[str], groups: Sequence[str], dearest: float, now: float) -> None:
         """Make room for new names."""
+        self.purses.grow(hosts, dearest, now)
+        self.group_purses.grow(groups, dearest, now)
         known, new = len(self.next), hosts[len(self.next) :]
+        if not new:
+            return
         spacing = [_per_name(self.limits.spacing, name, 0.0) for name in new]
         parallel = [_per_name(self.limits.parallel, name) for name in new]
         self.spacing = np.concatenate([self.spacing, np.array(spacing, dtype=float)])
@@ -153,8 +163,6 @@ class Houses:
         self.next = np.concatenate([self.next, never])
         self.blocked = np.concatenate([self.blocked, never])
         self.under_way = np.concatenate([self.under_way, np.zeros(len(never), np.int32)])
-        self.purses.grow(hosts, dearest, now)
-        self.group_purses.grow(groups, dearest, now)
 
     def ready(self, host: Codes, group: Codes, cost: Array, now: float) -> tuple[Array, Array]:
         """From when on the host and the group of each of these sources allow it.

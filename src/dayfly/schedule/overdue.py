@@ -41,7 +41,12 @@ class Overdue:
         rows = rows[self._roster.overdue_at(rows) <= self._horizon]
         for row, visited in zip(rows.tolist(), self._roster.visited[rows].tolist(), strict=True):
             if (visited, row) <= self._last:
-                bisect.insort(self._queue, (visited, row))
+                self._enter((visited, row))
+
+    def _enter(self, entry: tuple[float, int]) -> None:
+        at = bisect.bisect_left(self._queue, entry)
+        if at == len(self._queue) or self._queue[at] != entry:
+            self._queue.insert(at, entry)
 
     def visit(self, now: float, decide: Callable[[int, float], float | None]) -> None:
         """Offer the longest unseen one after the other, each with when it is free.
@@ -53,7 +58,7 @@ class Overdue:
             self._refresh(now)
         while self._aside and self._aside[0][0] <= now:
             _, visited, row = heapq.heappop(self._aside)
-            bisect.insort(self._queue, (visited, row))
+            self._enter((visited, row))
         if self._queue and "most" not in self._roster.optional:
             # In order of last visits they fall due in order: often the first is not yet due.
             visited, row = self._queue[0]

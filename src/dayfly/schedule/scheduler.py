@@ -409,7 +409,6 @@ class Scheduler:
         self._replace(which, ahead=True)
         if freed:
             self._replace(np.array(freed))
-        self._overdue.insert(which)
         self._drift(moved)
 
     @_locked
@@ -420,7 +419,6 @@ class Scheduler:
         roster.flags[which] &= ~np.uint8(IN_FLIGHT)
         freed = self._houses.back(self._asked_hosts(which)) if self._houses.active else []
         self._replace(np.concatenate([which, np.array(freed, dtype=np.int64)]))
-        self._overdue.insert(which)
 
     @_locked
     def update(self, estimates: Estimates | Iterable[Estimate]) -> None:
@@ -496,7 +494,6 @@ class Scheduler:
         which = self._roster.check(rows)
         self._roster.column("paused", np.float64, -np.inf)[which] = until
         self._replace(which)
-        self._overdue.insert(which)
 
     @_locked
     def block_host(self, host: str, until: float) -> None:
@@ -557,7 +554,9 @@ class Scheduler:
         if (in_order[1:] == in_order[:-1]).any():
             rows = np.unique(rows)
         self._calendar.leave(rows)
-        self._calendar.place(rows[~self._roster.out(rows)], self._now, ahead=ahead)
+        rows = rows[~self._roster.out(rows)]
+        self._calendar.place(rows, self._now, ahead=ahead)
+        self._overdue.insert(rows)
 
     def _drift(self, moved: float, *, new: int = 0) -> None:
         """Count changes, and solve for the price again when they have added up."""

@@ -233,6 +233,8 @@ class NaiveScheduler:
         asked = price if callable(price) else lambda _: price
         now = self._tick(now)
         self._fill()
+        if self.share == 0:
+            k = 0
         index = self._indices(now)
         chosen: list[int] = []
         overdue = [row for row in range(len(self)) if self._overdue(row, now)]
