@@ -41,8 +41,7 @@ def promise(roster: Roster, price: float, pace: float, sample: int) -> Promise:
     Whoever reaches the price within its interval is visited for its own sake; only the others need
     this part of the budget.
     """
-    stride = -(-roster.n // sample) if roster.n else 1
-    rows = np.arange(0, roster.n, stride)
+    rows, stride = roster.sample(sample)
     rows = rows[(roster.flags[rows] & REMOVED) == 0]
     most: Array = np.broadcast_to(roster.interval("most", rows), (len(rows),))
     longest = float(most.max(initial=0.0)) or roster.most

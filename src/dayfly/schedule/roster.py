@@ -311,6 +311,11 @@ class Roster:
             for row in rows.tolist():
                 self.surge.pop(row, None)
 
+    def sample(self, most: int) -> tuple[Rows, int]:
+        """Evenly spaced rows, at most so many, and for how many sources each of them stands."""
+        stride = -(-self.n // most) if self.n else 1
+        return np.arange(0, self.n, stride), stride
+
     # Names.
 
     def host_codes(self, names: Sequence[str]) -> npt.NDArray[np.int32]:

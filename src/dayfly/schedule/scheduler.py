@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import math
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,15 +13,16 @@ import numpy.typing as npt
 
 from dayfly.errors import BadInput
 from dayfly.estimate import Estimate, Estimates
-from dayfly.index import relax
 from dayfly.model import Array, Fleet, Rows, Source
+from dayfly.schedule import arguments
+from dayfly.schedule.arguments import instant, instants, intervals, per_row
 from dayfly.schedule.beliefs import believe
 from dayfly.schedule.calendar import Calendar
 from dayfly.schedule.chooser import Chooser
 from dayfly.schedule.forecast import Explanation, explain
 from dayfly.schedule.limits import Houses, Limits
+from dayfly.schedule.market import SAMPLE, Market
 from dayfly.schedule.overdue import Overdue
-from dayfly.schedule.pricing import Pricing
 from dayfly.schedule.promise import Promise, promise
 from dayfly.schedule.purse import Purse
 from dayfly.schedule.roster import COST, IN_FLIGHT, REMOVED, SINCE, Roster
@@ -36,13 +36,6 @@ from dayfly.schedule.state import (
 )
 
 _DAY = 86400.0
-#: The price is solved again when the beliefs have moved by this share on average.
-_MOVED = 0.05
-#: The first price is solved on a sample of so many sources, later changes of it on fewer; the rest
-#: is learnt from what is spent.
-_FIRST_SAMPLE, _SAMPLE = 1 << 18, 1 << 14
-#: A smaller change of the budget is left to what is learnt.
-_SAME_BUDGET = 0.02
 #: How far a clock may go back and count as standing still.
 SLACK_S = 5.0
 
@@ -133,13 +126,11 @@ class Scheduler:
         floor_share: float = 0.05,
     ) -> None:
         n = len(fleet)
-        if not 0 <= floor_share <= 1:
-            raise BadInput(f"floor_share must lie between 0 and 1, got {floor_share}")
-        if not math.isfinite(now):
-            raise BadInput(f"now must be an instant in POSIX seconds, got {now}")
+        arguments.share("floor_share", floor_share)
+        instant("now", now)
         dearest = float(fleet.cost.max(initial=0.0))
         purse = Purse(budget, now, epoch=epoch, burst=burst, dearest=dearest)
-        least, most = _intervals(min_interval, max_interval, n)
+        least, most = intervals(min_interval, max_interval, n)
         shared = tuple(
             float(given) if given.ndim == 0 else usual
             for given, usual in ((least, 300.0), (most, 14 * _DAY))
@@ -153,8 +144,8 @@ class Scheduler:
         )
         self._floor.left = dearest if budget * floor_share > 0 else 0.0
         self._now, self._looked = now, now
-        visited = _instants(last, n)
-        self._roster.add(fleet, group=group, last=visited, not_before=_instants(not_before, n))
+        visited = instants(last, n)
+        self._roster.add(fleet, group=group, last=visited, not_before=instants(not_before, n))
         for name, given in (("least", least), ("most", most)):
             if given.ndim:
                 self._roster.column(name, np.float64, getattr(self._roster, name))[:n] = given
@@ -165,18 +156,21 @@ class Scheduler:
         self._houses.grow(roster.hosts, roster.groups, roster.dearest, now)
         #: Rows in flight whose host was changed meanwhile, and where they are.
         self._at_host: dict[int, int] = {}
-        self._moved, self._new, self._solved = 0.0, 0, self._solve(_SAMPLE)
-        large = n > _SAMPLE
-        self._pricing = Pricing(self._solve(_FIRST_SAMPLE) if large else self._solved)
+        self._market = Market(roster, purse)
         self._place_all()
 
     def _place_all(self) -> None:
         """Find everybody a place in the calendar."""
         self._overdue = Overdue(self._roster)
         self._calendar = Calendar(self._roster)
-        self._calendar.start(self._first_level(), self._now)
+        self._calendar.start(self._market.first_level(self._now), self._now)
         self._chooser = Chooser(
-            self._roster, self._houses, self._purse, self._calendar, self._asked, self._worth_it
+            self._roster,
+            self._houses,
+            self._purse,
+            self._calendar,
+            self._market.asked,
+            self._market.worth_it,
         )
         self._calls = self._chosen = 0
 
@@ -191,8 +185,7 @@ class Scheduler:
             "purse": purse_state(self._purse),
             "floor": purse_state(self._floor),
             "floor_share": self._floor_share,
-            "pricing": list(self._pricing.memory),
-            "solved": [self._solved, self._moved, self._new, self._saves, self._pace],
+            "market": self._market.kept,
             "clock": [self._now, self._looked],
             "at_host": [list(pair) for pair in self._at_host.items()],
         }
@@ -210,8 +203,7 @@ class Scheduler:
         self._purse = read_purse(settings["purse"], self._roster.dearest)
         self._floor = read_purse(settings["floor"], self._roster.dearest)
         self._floor_share = settings["floor_share"]
-        self._pricing = Pricing(*settings["pricing"])
-        self._solved, self._moved, self._new, self._saves, self._pace = settings["solved"]
+        self._market = Market(self._roster, self._purse, settings["market"])
         self._now, self._looked = settings["clock"]
         self._at_host = dict(settings["at_host"])
         self._place_all()
@@ -237,9 +229,7 @@ class Scheduler:
     @_locked
     def price(self) -> float:
         """Worth of one unit of budget; in continuous time nobody is crawled below it."""
-        if self._roster.epoch is None:
-            return self._pricing.threshold(self._purse.full)
-        return self._pricing.base
+        return self._market.price
 
     @_locked
     def source(self, row: int) -> Source:
@@ -273,7 +263,7 @@ class Scheduler:
         """Whether everybody is visited once per `max_interval`, and if not, how often."""
         pace = self._purse.budget * self._purse.share * self._floor_share
         epoch = self._roster.epoch
-        return promise(self._roster, self._pricing.base, pace / (epoch or 1.0), _SAMPLE)
+        return promise(self._roster, self._market.pricing.base, pace / (epoch or 1.0), SAMPLE)
 
     # The decision.
 
@@ -296,31 +286,11 @@ class Scheduler:
         first = self._unseen(now, k)
         chosen = self._chooser.best(now, k - len(first))
         self._send(chosen.rows, chosen.cost, now)
-        if self._roster.epoch is None:
-            pace = self._purse.budget * self._purse.share
-            self._pricing.learn(
-                elapsed=now - self._looked, fill=self._purse.burst / pace if pace > 0 else np.inf,
-                full=self._purse.full, marginal=chosen.marginal, short=chosen.ended,
-            )  # fmt: skip
+        self._market.learn(now - self._looked, chosen.marginal, chosen.ended)
         self._looked = now
         self._calls += 1
         self._chosen += len(first) + len(chosen.rows)
         return np.concatenate([first, chosen.rows]) if len(first) else chosen.rows
-
-    def _asked(self, left: float) -> float:
-        """The price for who is next, with so much in the purse."""
-        purse = self._purse
-        if purse.epoch is None:
-            return self._pricing.threshold(left / purse.burst if purse.burst > 0 else 1.0)
-        if not self._saves:
-            return -np.inf
-        # Slotted, the purse has just received its income: what counts is what was saved.
-        saved = (purse.left - purse.budget) / max(self._roster.dearest, 1e-300)
-        return self._pricing.threshold(min(max(saved, 0.0), 1.0))
-
-    def _worth_it(self, index: Array, left: Array) -> int:
-        """How many of these, best first, reach the price, with so much left before each."""
-        return self._pricing.worth_it(index, left / self._purse.burst)
 
     def _unseen(self, now: float, k: int) -> Rows:
         """Sources that were not visited for too long."""
@@ -378,11 +348,10 @@ class Scheduler:
         while; all others start again at age 0.
         """
         roster, which = self._roster, self._roster.check(rows)
-        if not math.isfinite(now):
-            raise BadInput(f"now must be an instant in POSIX seconds, got {now}")
-        until = None if not_before is None else _instants(not_before, len(which))
-        missed = None if failed is None else _per_row("failed", failed, which).astype(bool)
-        real = None if spent is None else _per_row("spent", spent, which)
+        instant("now", now)
+        until = None if not_before is None else instants(not_before, len(which))
+        missed = None if failed is None else per_row("failed", failed, which).astype(bool)
+        real = None if spent is None else per_row("spent", spent, which)
         paid = roster.record[which, COST] * ((roster.flags[which] & IN_FLIGHT) != 0)
         known, moved = self._believe(Estimates.of(estimates))
         # Nothing was changed so far; from here on nothing can fail.
@@ -409,7 +378,7 @@ class Scheduler:
         self._replace(which, ahead=True)
         if freed:
             self._replace(np.array(freed))
-        self._drift(moved)
+        self._market.drift(moved)
 
     @_locked
     def release(self, rows: Sequence[int] | Rows) -> None:
@@ -425,7 +394,7 @@ class Scheduler:
         """Believe something new about some sources."""
         rows, moved = self._believe(Estimates.of(estimates))
         self._replace(rows)
-        self._drift(moved)
+        self._market.drift(moved)
 
     def _believe(self, given: Estimates) -> tuple[Rows, float]:
         """Write it down; whose it is, and how much it moved."""
@@ -477,7 +446,7 @@ class Scheduler:
         self._calendar.lanes.moved(rows)
         self._calendar.welcome(self._now)
         self._overdue.insert(rows)
-        self._drift(0.0, new=n)
+        self._market.drift(new=n)
         return rows
 
     @_locked
@@ -486,7 +455,7 @@ class Scheduler:
         which = self._roster.check(rows)
         self._roster.flags[which] |= REMOVED
         self._calendar.leave(which)
-        self._drift(0.0, new=len(which))
+        self._market.drift(new=len(which))
 
     @_locked
     def pause(self, rows: int | Sequence[int] | Rows, until: float = np.inf) -> None:
@@ -517,24 +486,22 @@ class Scheduler:
         self._floor.fill(self._now)
         self._purse.set_budget(budget, self._roster.dearest)
         self._floor.set_budget(budget * self._floor_share, self._roster.dearest)
-        self._steer()
+        self._market.budget_changed()
 
     @_locked
     def throttle(self, share: float, now: float) -> None:
         """Use the budget only to this share: whoever reads what is crawled cannot keep up."""
-        if not 0 <= share <= 1:
-            raise BadInput(f"share must lie between 0 and 1, got {share}")
+        portion = arguments.share("share", share)
         self._purse.fill(self._tick(now))
         self._floor.fill(self._now)
         # The price is not solved anew: the share trembles, and an empty purse takes the best.
-        self._purse.share = self._floor.share = share
+        self._purse.share = self._floor.share = portion
 
     # Inside.
 
     def _tick(self, now: float) -> float:
         """The time, which does not go back."""
-        if not math.isfinite(now):
-            raise BadInput(f"now must be an instant in POSIX seconds, got {now}")
+        instant("now", now)
         if now < self._now - SLACK_S:
             raise BadInput(
                 f"time went back by {self._now - now:g} s, more than {SLACK_S:g} s:"
@@ -557,93 +524,3 @@ class Scheduler:
         rows = rows[~self._roster.out(rows)]
         self._calendar.place(rows, self._now, ahead=ahead)
         self._overdue.insert(rows)
-
-    def _drift(self, moved: float, *, new: int = 0) -> None:
-        """Count changes, and solve for the price again when they have added up."""
-        self._moved += moved
-        self._new += new
-        if abs(self._moved) + self._new > _MOVED * max(len(self), 1):
-            self._solve_again()
-
-    def _steer(self) -> None:
-        """Solve for the price again if the budget is quite different now."""
-        if abs(self.budget - self._pace) > _SAME_BUDGET * self._pace:
-            self._solve_again()
-
-    def _solve_again(self) -> None:
-        before, self._solved, self._moved = self._solved, self._solve(_SAMPLE), 0.0
-        self._new = 0
-        if before > 0 and self._solved > 0:
-            self._pricing.steer(self._solved / before)
-        else:
-            self._pricing = Pricing(self._solved)
-
-    def _solve(self, sources: int) -> float:
-        """The price of the relaxed problem, on a sample where there are more sources."""
-        roster, pace = self._roster, self._purse.budget
-        self._pace = pace
-        stride = -(-roster.n // sources) if roster.n else 1
-        rows = np.arange(0, roster.n, stride)
-        rows = rows[(roster.flags[rows] & REMOVED) == 0]
-        if not len(rows):
-            self._saves = False
-            return 0.0
-        sample = roster.part(rows)
-        found = relax(sample, pace / stride, roster.epoch)
-        dear = sample.cost > pace
-        mixed = roster.cheapest < roster.dearest
-        self._saves = roster.epoch is not None and mixed and bool((found.rate[dear] > 0).any())
-        return found.price
-
-    def _first_level(self) -> float:
-        """A level at which the pool begins with a few more than the first decision takes."""
-        roster = self._roster
-        stride = -(-roster.n // _SAMPLE) if roster.n else 1
-        rows = np.arange(0, roster.n, stride)
-        if not len(rows):
-            return 0.0
-        index = roster.index(rows, roster.look_up(rows), self._now)
-        many = 4 * max(self._purse.left, self._purse.budget, 0.0) / roster.cheapest + 256
-        keep = min(int(many / stride) + 1, len(rows))
-        return max(float(np.partition(index, len(rows) - keep)[len(rows) - keep]), self.price)
-
-
-def _intervals(
-    least: npt.ArrayLike, most: npt.ArrayLike, n: int
-) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-    """Minimum and maximum interval, checked."""
-    low, high = np.asarray(least, dtype=float), np.asarray(most, dtype=float)
-    for name, given in (("min_interval", low), ("max_interval", high)):
-        if given.shape not in ((), (n,)):
-            raise BadInput(f"{name} must be a number or have shape ({n},), got {given.shape}")
-    bad = ~((low >= 0) & (low < high))
-    if bad.any():
-        at = int(np.argmax(bad))
-        one = [float(np.broadcast_to(given, bad.shape).flat[at]) for given in (low, high)]
-        raise BadInput(
-            f"min_interval {one[0]:g} must not be negative"
-            f" and must lie below max_interval {one[1]:g}"
-        )
-    return low, high
-
-
-def _per_row(name: str, given: npt.ArrayLike, rows: Rows) -> Array:
-    """One number per row, or one for all; finite and not negative."""
-    try:
-        found = np.asarray(given, dtype=np.float64)
-        found = np.broadcast_to(found, rows.shape)
-    except (TypeError, ValueError):
-        raise BadInput(f"{name} must be one value per row, {len(rows)} of them") from None
-    if not (np.isfinite(found) & (found >= 0)).all():
-        raise BadInput(f"{name} must be finite and not negative")
-    return found
-
-
-def _instants(given: Sequence[float | None] | npt.ArrayLike | None, n: int) -> Array:
-    """POSIX seconds per source; -inf for what never was."""
-    if given is None:
-        return np.full(n, -np.inf)
-    array = np.array(given, dtype=np.float64)
-    if array.shape != (n,):
-        raise BadInput(f"{n} instants are needed, one per source, got shape {array.shape}")
-    return np.where(np.isnan(array), -np.inf, array)

@@ -19,7 +19,7 @@ from tests.unit.schedule.naive import DAY, NaiveScheduler
 from dayfly.estimate import Estimate, Estimates
 from dayfly.index import whittle_index
 from dayfly.model import Fleet
-from dayfly.schedule import Limits, Scheduler, agenda, calendar, chooser, lanes, overdue, scheduler
+from dayfly.schedule import Limits, Scheduler, agenda, calendar, chooser, lanes, market, overdue
 from dayfly.schedule.pricing import Pricing
 
 #: How many sequences each case plays here; the acceptance test plays many more.
@@ -31,10 +31,10 @@ COLUMNS = ("arrival", "decay", "worth", "cost", "weight", "host", "group")
 
 def price_of(real: Scheduler) -> Callable[[float], float]:
     """The price that its next decision will ask, by what is in the purse."""
-    pricing, purse = Pricing(*real._pricing.memory), real._purse
+    pricing, purse = Pricing(*real._market.pricing.memory), real._purse
     if purse.epoch is None:
         return lambda left: pricing.threshold(left / purse.burst if purse.burst > 0 else 1.0)
-    if not real._saves:
+    if not real._market.saves:
         return lambda _: -math.inf
     dearest = max(real._roster.dearest, 1e-300)
     return lambda left: pricing.threshold(min(max((left - purse.budget) / dearest, 0.0), 1.0))
@@ -305,7 +305,7 @@ def guess(fleet: Fleet, budget: float, epoch: float | None) -> Any:
 @pytest.fixture
 def guessed_price(monkeypatch):
     """The choice is exact at any price; it need not be the best one."""
-    monkeypatch.setattr(scheduler, "relax", guess)
+    monkeypatch.setattr(market, "relax", guess)
 
 
 def test_due_chooses_as_if_it_looked_at_every_source_at_the_right_price():
