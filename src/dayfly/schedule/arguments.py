@@ -20,6 +20,38 @@ def instant(name: str, given: float) -> float:
     return float(given)
 
 
+def not_nan(name: str, given: float) -> float:
+    """An instant that may be infinite, but must be one."""
+    if math.isnan(given):
+        raise BadInput(f"{name} must be an instant in POSIX seconds, or infinite, got {given}")
+    return float(given)
+
+
+def count(name: str, given: int) -> int:
+    """A whole number that is not negative."""
+    if not isinstance(given, int | np.integer) or given < 0:
+        raise BadInput(f"{name} must be a whole number that is not negative, got {given!r}")
+    return int(given)
+
+
+def each_once(rows: Rows) -> Rows:
+    """Rows, if none of them is there twice."""
+    in_order = np.sort(rows)
+    twice = in_order[1:][in_order[1:] == in_order[:-1]]
+    if len(twice):
+        raise BadInput(f"row {int(twice[0])} is there twice; each visit is told once")
+    return rows
+
+
+def groups(given: Sequence[str] | None, n: int) -> Sequence[str] | None:
+    """One name per source."""
+    if given is None:
+        return None
+    if isinstance(given, str) or len(given) != n:
+        raise BadInput(f"group must be one name per source, {n} of them, got {given!r}")
+    return [str(name) for name in given]
+
+
 def share(name: str, given: float) -> float:
     """A number between 0 and 1."""
     if not 0 <= given <= 1:

@@ -99,7 +99,9 @@ def _column(name: str, given: object, rows: Rows) -> Array | None:
 def _names(what: str, given: str | Sequence[str] | None, rows: Rows) -> Sequence[str] | None:
     if given is None:
         return None
-    names = [given] * len(rows) if isinstance(given, str) else [str(name) for name in given]
+    names = [given] * len(rows) if isinstance(given, str) else list(given)
+    if not all(isinstance(name, str) for name in names):
+        raise BadInput(f"estimates: {what} must hold names, one per row")
     if len(names) != len(rows):
         raise BadInput(f"estimates: {what} has {len(names)} names for {len(rows)} rows")
     return names

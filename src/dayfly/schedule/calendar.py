@@ -99,8 +99,9 @@ class Calendar:
         while stage <= NEAR:
             due = self._reaches(rows, record, self._level(lane), stage, now)
             later = due > now
-            if self._roster.surge:
-                later &= ~np.isin(rows, list(self._roster.surge))
+            surging = self._roster.surging(rows)
+            if surging is not None:
+                later &= ~surging
             if not later.all():
                 some = np.flatnonzero(later)
                 part = rows[some], record[:, some], due[some], None if lane is None else lane[some]
@@ -345,8 +346,9 @@ class Calendar:
     def _shelve_lane(self, lane: int, members: Rows) -> None:
         """Put those on the lane's shelf that are worth just its level, for ever."""
         rows = self.rows[members[np.isneginf(self._record[SINCE, members])]]
-        if self._roster.surge:
-            rows = rows[~np.isin(rows, list(self._roster.surge))]
+        surging = self._roster.surging(rows)
+        if surging is not None:
+            rows = rows[~surging]
         if len(rows) > CROWD:
             self._where[rows] = SHELF
             self.lanes.put_on_shelf(lane, rows)
@@ -379,8 +381,9 @@ class Calendar:
     def _shelve(self, index: Array, keep: int) -> Mask:
         """Put all but the first of those on a shelf that are worth just the level."""
         alike = (index == self.level) & np.isneginf(self._record[SINCE])
-        if self._roster.surge:
-            alike &= ~np.isin(self.rows, list(self._roster.surge))
+        surging = self._roster.surging(self.rows)
+        if surging is not None:
+            alike &= ~surging
         rows = np.sort(self.rows[alike])[keep:]
         if len(rows):
             self._where[rows] = SHELF

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from dayfly.schedule.lanes import Codes
 from dayfly.schedule.limits import Houses
 from dayfly.schedule.purse import Purse
 from dayfly.schedule.roster import Roster
+
+#: Looking at everybody is a scan only where there are more than so many.
+_FEW = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +47,12 @@ class Chooser:
     #: Sources scored, and decisions that had to look at every source.
     scored: int = 0
     scans: int = 0
+    #: Indices of those that the last decision left in the pool.
+    _rest: Array = field(default_factory=lambda: np.empty(0))
 
     def best(self, now: float, k: int) -> Chosen:
         """The best k that may be chosen now, best first, ties to the lower row."""
-        calendar, purse, attempt = self.calendar, self.purse, 0
+        calendar, purse, attempt, before = self.calendar, self.purse, 0, self.scored
         while True:
             index = calendar.look(now)
             self.scored += len(index)
@@ -72,13 +77,20 @@ class Chooser:
             if lanes.any():
                 calendar.lower_lanes(lanes, bar, attempt, now)
             attempt += 1
-        self.scans += calendar.level <= 0 and self.roster.n > 0
-        rest = np.delete(index, taken)
+        self.scans += 2 * (self.scored - before) > self.roster.n > _FEW
+        self._rest = np.delete(index, taken)
         cost = calendar.cost(taken)
         rows = calendar.choose(taken)
         self.wanted = max(0.9 * self.wanted, float(len(rows)))
-        calendar.trim(rest, int(self.wanted), now)
         return Chosen(rows, cost, marginal, ended)
+
+    def tidy(self, now: float) -> None:
+        """After the choice: nobody stays in the pool who cannot be chosen soon."""
+        index = self._rest
+        if self.houses.active:
+            # Hosts that this very choice has used up: a crowd that waits for them gets a lane.
+            index = self._park(index, now)
+        self.calendar.trim(index, int(self.wanted), now)
 
     def _in_order(self, index: Array, k: int) -> Rows:
         """Members of the pool that are worth a crawl, best first, ties to the lower row."""
@@ -153,7 +165,7 @@ class Chooser:
             crowds += _crowds("host", host, shut[by_host[shut] > now])
             crowds += _crowds("group", group, shut[by_host[shut] <= now])
         for at in shut[np.isinf(until[shut])].tolist():
-            houses.waiting.setdefault(int(host[at]), []).append(int(rows[at]))
+            houses.waiting.setdefault(int(host[at]), set()).add(int(rows[at]))
         calendar.park(shut, until[shut], index, crowds, now)
         # Of a crowd some may be back in the pool already, a little early: they are held, too.
         return self._park(calendar.score(now), now) if crowds else np.delete(index, shut)
@@ -176,12 +188,13 @@ class Chooser:
             own = tight[codes >= 0]
             short[own] = self.houses.allow(kind, codes[codes >= 0], all_taken, cost, now)
         lane = lanes.of(rows)
-        for each in (lane, lanes.of_group(rows)):
+        by_group = lanes.of_group(rows)
+        for each in (lane, by_group):
             # Who has a lane by its host takes from its group, too, which may have one as well.
             short[each[(each >= 0) & (worth < lanes.level[each])]] = True
         for number, shelves in lanes.shelves.items():
             value, waiting = shelves[-1]
-            alike = rows[(lane == number) & (worth == value)]
+            alike = rows[((lane == number) | (by_group == number)) & (worth == value)]
             short[number] |= int(alike.max(initial=-1)) > int(waiting[0])
         return short
 

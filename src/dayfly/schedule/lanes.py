@@ -101,11 +101,11 @@ class Lanes:
         """These rows are new, or on another host."""
         if len(self):
             self._moved.append(rows)
+            if sum(map(len, self._moved)) > _STALE * self._roster.n:
+                self._sorted, self._moved = {}, []
 
     def rows(self, lanes: Mask) -> Rows:
         """All sources in some lanes."""
-        if sum(map(len, self._moved)) > _STALE * self._roster.n:
-            self._sorted, self._moved = {}, []
         found = [self._rows_of(kind, getattr(self, kind)[lanes]) for kind in ("host", "group")]
         rows = np.concatenate(found)
         if self._moved or all(map(len, found)):

@@ -141,7 +141,7 @@ class Houses:
         self.any_blocked = False
         self._limited = limits.any
         #: Rows that wait for another of their host to come back.
-        self.waiting: dict[int, list[int]] = {}
+        self.waiting: dict[int, set[int]] = {}
 
     @property
     def active(self) -> bool:
@@ -308,7 +308,7 @@ class Houses:
         freed: list[int] = []
         if self.waiting:
             for code in set(host.tolist()) & self.waiting.keys():
-                freed += self.waiting.pop(code)
+                freed += sorted(self.waiting.pop(code))
         return freed
 
 

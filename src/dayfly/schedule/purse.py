@@ -42,6 +42,8 @@ class Purse:
     ) -> None:
         if epoch is not None and not (math.isfinite(epoch) and epoch > 0):
             raise BadInput(f"epoch must be positive, or None for continuous time, got {epoch}")
+        if burst is not None and not (math.isfinite(burst) and burst >= 0):
+            raise BadInput(f"burst must be finite and not negative, got {burst}")
         self.epoch, self.given_burst, self.crawls = epoch, burst, crawls
         self.at = now
         #: The share of the budget that is used: less than 1 where something else is the limit.

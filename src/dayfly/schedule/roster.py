@@ -49,6 +49,7 @@ class Roster:
     def __init__(self, epoch: float | None, intervals: tuple[float, float], *, named: bool) -> None:
         self.epoch, self.n = epoch, 0
         self.hosts: list[str] = []
+        self._names_of_hosts: tuple[str, ...] = ()
         self.groups: list[str] = [""]
         self._number: dict[str, int] = {}
         self._group_number: dict[str, int] = {"": 0}
@@ -65,8 +66,6 @@ class Roster:
         self.any_failed = False
         self.fades = True
         self.optional: dict[str, npt.NDArray[Any]] = {}
-        #: More than the ceiling was seen waiting: row → (how much, when).
-        self.surge: dict[int, tuple[float, float]] = {}
         self.cheapest, self.dearest = np.inf, 0.0
 
     def add(
@@ -227,24 +226,33 @@ class Roster:
         waiting = self.waiting(rows[seen], record[:, seen], now)
         if self.epoch is not None:
             found[seen] = whittle_index_at(part, waiting, self.epoch)
-        for at, row, value in zip(seen.tolist(), rows[seen].tolist(), waiting, strict=True):
-            if row in self.surge:
-                found[at] = value / record[COST, at]
+        surging = self.surging(rows[seen])
+        if surging is not None:
+            high = seen[surging]
+            found[high] = waiting[surging] / record[COST, high]
 
     def waiting(self, rows: Rows, record: Array, now: float) -> Array:
         """Value expected to wait at these rows now."""
         curves = self.curves(rows, record)
         value = curves.value(self.age(record[SINCE], now))
-        if self.surge:
-            for at, row in enumerate(rows.tolist()):
-                if row in self.surge:
-                    state, when = self.surge[row]
-                    ceiling = float(curves[at : at + 1].value(np.array([np.inf]))[0])
-                    left = math.exp(-record[DECAY, at] * max(now - when, 0.0))
-                    # What never fades has no ceiling to fall back to.
-                    found = ceiling + (state - ceiling) * left if math.isfinite(ceiling) else state
-                    value[at] = found
+        surging = self.surging(rows)
+        if surging is not None and surging.any():
+            some = np.flatnonzero(surging)
+            state, when = self.optional["surge"][rows[some]], self.optional["surge_at"][rows[some]]
+            ceiling = curves[some].value(np.full(len(some), np.inf))
+            left = np.exp(-record[DECAY, some] * np.maximum(now - when, 0.0))
+            with np.errstate(invalid="ignore"):
+                falling = ceiling + (state - ceiling) * left
+            # What never fades has no ceiling to fall back to.
+            value[some] = np.where(np.isfinite(ceiling), falling, state)
         return value
+
+    def surging(self, rows: Rows) -> Mask | None:
+        """At whom more was seen waiting than ever does on average; None if that never happened."""
+        if "surge" not in self.optional:
+            return None
+        found: Mask = ~np.isnan(self.optional["surge"][rows])
+        return found
 
     def rested_at(self, rows: Rows, visited: Array) -> Array:
         """From when on the minimum interval is over."""
@@ -299,22 +307,26 @@ class Roster:
             self.record[rows, SINCE] = slot(now, self.epoch) - age / self.epoch
         self.flags[rows] |= OBSERVED
         self.any_observed = True
-        for row, high, value in zip(rows.tolist(), above.tolist(), state.tolist(), strict=True):
-            self.surge.pop(row, None)
-            if high:
-                self.surge[row] = (value, now)
+        if above.any() or "surge" in self.optional:
+            self.column("surge", np.float64, np.nan)[rows] = np.where(above, state, np.nan)
+            self.column("surge_at", np.float64, 0.0)[rows] = now
 
     def forget_state(self, rows: Rows) -> None:
         """A visit took what was there."""
         self.flags[rows] &= ~np.uint8(OBSERVED)
-        if self.surge:
-            for row in rows.tolist():
-                self.surge.pop(row, None)
+        if "surge" in self.optional:
+            self.optional["surge"][rows] = np.nan
 
-    def sample(self, most: int) -> tuple[Rows, int]:
-        """Evenly spaced rows, at most so many, and for how many sources each of them stands."""
-        stride = -(-self.n // most) if self.n else 1
-        return np.arange(0, self.n, stride), stride
+    def sample(self, most: int) -> tuple[Rows, float]:
+        """Some rows, about so many, and for how many sources each of them stands.
+
+        Every so many rows one, at random within them: sources often come in a regular order.
+        """
+        if self.n <= most:
+            return np.arange(self.n), 1.0
+        first = np.linspace(0, self.n, most, endpoint=False)
+        offset = np.random.default_rng(most).random(most) * (self.n / most)
+        return np.unique((first + offset).astype(np.int64)), self.n / most
 
     # Names.
 
@@ -375,8 +387,13 @@ class Roster:
             columns,
             kind_code=np.broadcast_to(np.uint8(0), (n,)) if kind is None else kind[: self.n][rows],
             host_code=self.host[: self.n][rows],
-            hosts=tuple(self.hosts),
+            hosts=self._host_names(),
         )
+
+    def _host_names(self) -> tuple[str, ...]:
+        if len(self._names_of_hosts) != len(self.hosts):
+            self._names_of_hosts = tuple(self.hosts)
+        return self._names_of_hosts
 
     def fleet(self) -> Fleet:
         """All sources as they are believed to be, a copy."""
@@ -387,7 +404,7 @@ class Roster:
 #: Value of an optional column where nobody said anything.
 _RESTING: dict[str, float] = {
     "lifetime": np.inf, "window": np.inf, "slow_decay": 0.0, "slow_share": 0.0,
-    "kind_code": 0, "group": 0, "weight": 1.0, "paused": -np.inf,
+    "kind_code": 0, "group": 0, "weight": 1.0, "paused": -np.inf, "surge": np.nan, "surge_at": 0.0,
 }  # fmt: skip
 
 

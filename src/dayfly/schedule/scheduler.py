@@ -15,7 +15,16 @@ from dayfly.errors import BadInput
 from dayfly.estimate import Estimate, Estimates
 from dayfly.model import Array, Fleet, Rows, Source
 from dayfly.schedule import arguments
-from dayfly.schedule.arguments import instant, instants, intervals, per_row
+from dayfly.schedule.arguments import (
+    count,
+    each_once,
+    groups,
+    instant,
+    instants,
+    intervals,
+    not_nan,
+    per_row,
+)
 from dayfly.schedule.beliefs import believe
 from dayfly.schedule.calendar import Calendar
 from dayfly.schedule.chooser import Chooser
@@ -144,6 +153,7 @@ class Scheduler:
         )
         self._floor.left = dearest if budget * floor_share > 0 else 0.0
         self._now, self._looked = now, now
+        group = groups(group, n)
         visited = instants(last, n)
         self._roster.add(fleet, group=group, last=visited, not_before=instants(not_before, n))
         for name, given in (("least", least), ("most", most)):
@@ -276,8 +286,7 @@ class Scheduler:
         constraint or does not fit the remaining budget is passed over. In continuous time only
         sources whose index reaches the price; in slotted time the budget is filled.
         """
-        if k < 0:
-            raise BadInput(f"k must not be negative, got {k}")
+        count("k", k)
         now = self._tick(now)
         self._purse.fill(now)
         self._floor.fill(now)
@@ -286,6 +295,7 @@ class Scheduler:
         first = self._unseen(now, k)
         chosen = self._chooser.best(now, k - len(first))
         self._send(chosen.rows, chosen.cost, now)
+        self._chooser.tidy(now)
         self._market.learn(now - self._looked, chosen.marginal, chosen.ended)
         self._looked = now
         self._calls += 1
@@ -347,14 +357,14 @@ class Scheduler:
         Where a visit failed, what waits there still waits, and the source is left alone for a
         while; all others start again at age 0.
         """
-        roster, which = self._roster, self._roster.check(rows)
+        roster, which = self._roster, each_once(self._roster.check(rows))
         instant("now", now)
         until = None if not_before is None else instants(not_before, len(which))
         missed = None if failed is None else per_row("failed", failed, which).astype(bool)
         real = None if spent is None else per_row("spent", spent, which)
         paid = roster.record[which, COST] * ((roster.flags[which] & IN_FLIGHT) != 0)
         known, moved = self._believe(Estimates.of(estimates))
-        # Nothing was changed so far; from here on nothing can fail.
+        # Beliefs are written; from here on nothing can fail.
         flying = which[paid > 0]
         if real is not None:
             self._purse.spend(float((real - paid).sum()))
@@ -372,7 +382,8 @@ class Scheduler:
         if until is not None:
             given = until > -np.inf
             roster.not_before[which[given]] = until[given]
-        freed = self._houses.back(self._asked_hosts(flying)) if self._houses.active else []
+        hosts = self._asked_hosts(flying)
+        freed = self._houses.back(hosts) if self._houses.active else []
         if len(known) and not np.array_equal(known, which):
             which = np.union1d(which, known)
         self._replace(which, ahead=True)
@@ -383,10 +394,11 @@ class Scheduler:
     @_locked
     def release(self, rows: Sequence[int] | Rows) -> None:
         """These sources were not visited after all; what they cost stays spent."""
-        roster, which = self._roster, self._roster.check(rows)
+        roster, which = self._roster, np.unique(self._roster.check(rows))
         which = which[(roster.flags[which] & IN_FLIGHT) != 0]
         roster.flags[which] &= ~np.uint8(IN_FLIGHT)
-        freed = self._houses.back(self._asked_hosts(which)) if self._houses.active else []
+        hosts = self._asked_hosts(which)
+        freed = self._houses.back(hosts) if self._houses.active else []
         self._replace(np.concatenate([which, np.array(freed, dtype=np.int64)]))
 
     @_locked
@@ -426,9 +438,7 @@ class Scheduler:
     def observe(self, rows: Sequence[int] | Rows, state: npt.ArrayLike, now: float) -> None:
         """So much value waits there now, seen or predicted: the index follows it from now on."""
         which = self._roster.check(rows)
-        seen = np.broadcast_to(np.asarray(state, dtype=float), which.shape)
-        if not (np.isfinite(seen) & (seen >= 0)).all():
-            raise BadInput("state must be finite and not negative")
+        seen = per_row("state", state, which)
         self._roster.see(which, seen, self._tick(now))
         self._replace(which)
 
@@ -438,6 +448,7 @@ class Scheduler:
     def add(self, fleet: Fleet, *, group: Sequence[str] | None = None) -> Rows:
         """New sources, never visited; the answer is their rows."""
         roster, n = self._roster, len(fleet)
+        group = groups(group, n)
         self._purse.check(float(fleet.cost.max(initial=0.0)))
         never = np.full(n, -np.inf)
         rows = roster.add(fleet, group=group, last=never, not_before=never)
@@ -461,12 +472,14 @@ class Scheduler:
     def pause(self, rows: int | Sequence[int] | Rows, until: float = np.inf) -> None:
         """Do not choose these sources before then; an instant in the past lets them go on."""
         which = self._roster.check(rows)
+        not_nan("until", until)
         self._roster.column("paused", np.float64, -np.inf)[which] = until
         self._replace(which)
 
     @_locked
     def block_host(self, host: str, until: float) -> None:
         """Leave a host alone until then: it said so (Retry-After)."""
+        not_nan("until", until)
         code = int(self._roster.host_codes([host])[0])
         roster = self._roster
         self._houses.grow(roster.hosts, roster.groups, roster.dearest, self._now)

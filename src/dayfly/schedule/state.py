@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
 from dayfly.schedule.limits import Houses, Limits, PerName, Purses
@@ -27,9 +26,6 @@ def roster_state(roster: Roster) -> tuple[dict[str, Any], dict[str, Column]]:
     """Sources: their columns and names."""
     columns = {name: getattr(roster, name)[: roster.n] for name in _COLUMNS}
     columns |= {f"optional.{name}": c[: roster.n] for name, c in roster.optional.items()}
-    seen = roster.surge.items()
-    columns["surge.row"] = np.array([row for row, _ in seen], dtype=np.int64)
-    columns["surge.seen"] = np.array([pair for _, pair in seen], dtype=float).reshape(-1, 2)
     settings = {
         "epoch": roster.epoch,
         "intervals": [roster.least, roster.most],
@@ -57,8 +53,6 @@ def read_roster(settings: Mapping[str, Any], columns: Mapping[str, Column]) -> R
     roster.any_observed, roster.any_failed = settings["any"]
     roster.fades = settings["fades"]
     roster.cheapest, roster.dearest = settings["costs"]
-    seen = zip(columns["surge.row"].tolist(), columns["surge.seen"].tolist(), strict=True)
-    roster.surge = {row: (state, when) for row, (state, when) in seen}
     return roster
 
 
