@@ -96,7 +96,7 @@ class Chooser:
         """Members of the pool that are worth a crawl, best first, ties to the lower row."""
         least = self.asked(self.purse.left)
         good = np.flatnonzero(index >= (max(least, 5e-324) if self.purse.epoch is None else least))
-        if not self.houses.active and not self._passes_over:
+        if not self.houses.active and not self.passes_over:
             # Nobody is passed over: more than can be paid for need not be sorted.
             most = min(k, int(max(self.purse.left, 0.0) / self.roster.cheapest) + 2)
             if 0 < 4 * most < len(good):
@@ -111,7 +111,7 @@ class Chooser:
         return good[order]
 
     @property
-    def _passes_over(self) -> bool:
+    def passes_over(self) -> bool:
         """Whether who comes later may be taken where somebody did not fit the budget."""
         return self.purse.epoch is not None and self.roster.cheapest < self.roster.dearest
 
@@ -122,7 +122,7 @@ class Chooser:
             return self._pay(cost, index, k)
         rows = self.calendar.rows[positions]
         host = self.roster.host[rows]
-        if self.houses.group_purses.active or self._passes_over:
+        if self.houses.group_purses.active or self.passes_over:
             group = self.roster.group_of(rows)
             admitted = self.houses.admit(host, group, cost, index, k, self.purse, self.asked, now)
             return np.array(admitted, dtype=np.int64)

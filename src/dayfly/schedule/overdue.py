@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import bisect
 import heapq
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
@@ -23,14 +23,30 @@ _WINDOW = 128
 _ALL = (np.inf, 0)
 
 
+#: Last visit and row.
+Entry = tuple[float, int]
+#: A host or a group, by number: what many sources may be waiting for.
+Door = tuple[str, int]
+#: Asked about a row and when it is free. None: no more are wanted. Minus infinity: it is taken. An
+#: instant: it is held back until then, by its host or group if a door is named; infinity if nobody
+#: knows until when.
+Decide = Callable[[int, float], tuple[float | None, Door | None]]
+
+
 class Overdue:
     """A queue by last visit, then by row."""
 
     def __init__(self, roster: Roster) -> None:
         self._roster = roster
         #: (visited, row), in order, and those of them that something holds back: (until, …).
-        self._queue: list[tuple[float, int]] = []
+        self._queue: list[Entry] = []
         self._aside: list[tuple[float, float, int]] = []
+        #: Those behind a door that is shut, the first of each door where it is in the queue, until
+        #: when each is shut, and when to look at it again.
+        self._behind: dict[Door, list[Entry]] = {}
+        self._first: dict[int, Door] = {}
+        self._shut_until: dict[Door, float] = {}
+        self._wakes: list[tuple[float, Door]] = []
         #: All that come due before this instant are in the queue, up to this one.
         self._horizon, self._last = -np.inf, _ALL
         self._now, self._depth = -np.inf, 1
@@ -43,22 +59,23 @@ class Overdue:
             if (visited, row) <= self._last:
                 self._enter((visited, row))
 
-    def _enter(self, entry: tuple[float, int]) -> None:
+    def _enter(self, entry: Entry) -> None:
         at = bisect.bisect_left(self._queue, entry)
         if at == len(self._queue) or self._queue[at] != entry:
             self._queue.insert(at, entry)
 
-    def visit(self, now: float, decide: Callable[[int, float], float | None]) -> None:
-        """Offer the longest unseen one after the other, each with when it is free.
-
-        `decide` answers None where no more are wanted, minus infinity for one that it takes, an
-        instant for one that is held back until then, infinity where nobody knows until when.
-        """
+    def visit(self, now: float, decide: Decide) -> None:
+        """Offer the longest unseen one after the other, each with when it is free."""
         if now > self._horizon:
             self._refresh(now)
         while self._aside and self._aside[0][0] <= now:
             _, visited, row = heapq.heappop(self._aside)
             self._enter((visited, row))
+        while self._wakes and self._wakes[0][0] <= now:
+            until, door = heapq.heappop(self._wakes)
+            if self._shut_until.get(door) == until:
+                del self._shut_until[door]
+                self._next_of(door)
         if self._queue and "most" not in self._roster.optional:
             # In order of last visits they fall due in order: often the first is not yet due.
             visited, row = self._queue[0]
@@ -74,42 +91,88 @@ class Overdue:
                 at = 0
                 continue
             window = self._queue[at : at + _WINDOW]
-            kept, open_ = self._offer(window, now, decide)
+            kept, wanted, open_, doors = self._offer(window, now, decide)
             self._queue[at : at + len(window)] = kept
-            at += len(kept)
+            # Where somebody moves up the rest of the window has not been offered yet.
+            at = at if doors else at + len(kept)
+            for door in doors:
+                # The first of those who wait at this door is gone: the next one has its turn.
+                entry = self._next_of(door)
+                if entry is not None:
+                    at = min(at, bisect.bisect_left(self._queue, entry))
+                    open_ = wanted
 
     def _offer(
-        self,
-        window: list[tuple[float, int]],
-        now: float,
-        decide: Callable[[int, float], float | None],
-    ) -> tuple[list[tuple[float, int]], bool]:
-        """Who of these stays in the queue, and whether more are wanted."""
+        self, window: list[Entry], now: float, decide: Decide
+    ) -> tuple[list[Entry], bool, bool, list[Door]]:
+        """Who of these stays in the queue, whether more are wanted, whether there may be more, and
+        at which doors somebody may move up.
+        """
         rows = np.array([row for _, row in window])
         roster = self._roster
         visited, out = roster.visited[rows].tolist(), roster.out(rows).tolist()
         ripe = (roster.overdue_at(rows) <= now).tolist()
         free = roster.free_at(rows, roster.look_up(rows)).tolist()
-        kept: list[tuple[float, int]] = []
-        previous = -1
-        for at, (seen, row) in enumerate(window):
-            # Visited since, gone, or noted twice: not here any more.
-            if seen != visited[at] or out[at] or row == previous:
+        kept: list[Entry] = []
+        doors: list[Door] = []
+        for at, entry in enumerate(window):
+            if doors:
+                # Somebody moves up, and may come before the others here.
+                return kept + window[at:], True, True, doors
+            # Visited since, or gone: not here any more.
+            if entry[0] != visited[at] or out[at]:
+                doors += self._leaves(entry[1])
                 continue
-            previous = row
             if not ripe[at]:
-                kept.append((seen, row))
+                kept.append(entry)
                 if "most" not in roster.optional:
-                    return kept + window[at + 1 :], False
+                    return kept + window[at + 1 :], True, False, doors
                 continue
-            answer = decide(row, free[at])
-            if answer is None:
-                return kept + window[at:], False
-            if answer == np.inf:
-                kept.append((seen, row))
-            elif answer > now:
-                heapq.heappush(self._aside, (answer, seen, row))
-        return kept, True
+            until, door = decide(entry[1], free[at])
+            if until is None:
+                return kept + window[at:], False, False, doors
+            if door is not None and until > now:
+                # It may have been the first at one door and be held back by another.
+                doors += [other for other in self._leaves(entry[1]) if other != door]
+                self._wait(entry, until, door)
+            elif until == np.inf:
+                kept.append(entry)
+            else:
+                if until > now:
+                    heapq.heappush(self._aside, (until, *entry))
+                doors += self._leaves(entry[1])
+        return kept, True, True, doors
+
+    # At a door that is shut only the first waits to be asked; the others stand behind it.
+
+    def wake(self, doors: Iterable[Door]) -> None:
+        """These doors may be open again."""
+        for door in doors:
+            if door in self._shut_until:
+                self._shut_until[door] = -np.inf
+                heapq.heappush(self._wakes, (-np.inf, door))
+
+    def _wait(self, entry: Entry, until: float, door: Door) -> None:
+        heapq.heappush(self._behind.setdefault(door, []), entry)
+        if self._shut_until.get(door, -np.inf) < until:
+            self._shut_until[door] = until
+            heapq.heappush(self._wakes, (until, door))
+
+    def _leaves(self, row: int) -> list[Door]:
+        """The door at which this row was the first, if it was."""
+        door = self._first.pop(row, None)
+        return [] if door is None else [door]
+
+    def _next_of(self, door: Door) -> Entry | None:
+        """Let the first of those behind a door into the queue."""
+        behind = self._behind.get(door)
+        if not behind:
+            self._behind.pop(door, None)
+            return None
+        entry = heapq.heappop(behind)
+        self._first[entry[1]] = door
+        self._enter(entry)
+        return entry
 
     def _refresh(self, now: float, deeper: int = 1) -> None:
         """Read all last visits for who is or soon will be overdue."""
@@ -133,7 +196,8 @@ class Overdue:
             rows, visited = rows[order], visited[order]
         order = np.lexsort((rows, visited))
         self._queue = list(zip(visited[order].tolist(), rows[order].tolist(), strict=True))
-        self._aside = []
+        self._aside, self._wakes = [], []
+        self._behind, self._first, self._shut_until = {}, {}, {}
         if len(rows) == most:
             self._last = self._queue[-1]
         self.scans += 1

@@ -31,7 +31,7 @@ from dayfly.schedule.chooser import Chooser
 from dayfly.schedule.forecast import Explanation, explain
 from dayfly.schedule.limits import Houses, Limits
 from dayfly.schedule.market import SAMPLE, Market
-from dayfly.schedule.overdue import Overdue
+from dayfly.schedule.overdue import Door, Overdue
 from dayfly.schedule.promise import Promise, promise
 from dayfly.schedule.purse import Purse
 from dayfly.schedule.roster import COST, IN_FLIGHT, REMOVED, SINCE, Roster
@@ -308,29 +308,54 @@ class Scheduler:
         if not (self._floor_share > 0 and k > 0):
             return np.empty(0, dtype=np.int64)
 
-        def decide(row: int, free: float) -> float | None:
+        shut: dict[Door, float] = {}
+
+        def decide(row: int, free: float) -> tuple[float | None, Door | None]:
             if len(taken) >= k or not self._floor.open:
-                return None
-            rows = np.array([row])
+                return None, None
+            if free > now:
+                return free, None
             cost = float(self._roster.record[row, COST])
             if self._houses.active:
-                host, group = self._roster.host[rows], self._roster.group_of(rows)
-                ready = self._houses.ready(host, group, np.array([cost]), now)
-                free = max(free, float(ready[0][0]), float(ready[1][0]))
-            if free > now:
-                return free
+                until, door = self._door(row, cost, now, shut)
+                if until > now:
+                    return until, door
             if not self._purse.affords(cost):
-                return None if self._roster.epoch is None else np.inf
+                return (None if self._roster.epoch is None else np.inf), None
             taken.append(row)
+            shut.clear()
             self._floor.spend(cost)
-            self._send(rows, np.array([cost]), now)
-            return -np.inf
+            self._send(np.array([row]), np.array([cost]), now)
+            return -np.inf, None
 
         self._overdue.visit(now, decide)
         rows = np.array(taken, dtype=np.int64)
         if taken:
             self._calendar.leave(rows)
         return rows
+
+    def _door(
+        self, row: int, cost: float, now: float, shut: dict[Door, float]
+    ) -> tuple[float, Door | None]:
+        """Until when its host or group does not let this source in, and which of them.
+
+        None where that is so only for its cost: somebody cheaper may be let in.
+        """
+        rows = np.array([row])
+        host: Door = ("host", int(self._roster.host[row]))
+        group: Door = ("group", int(self._roster.group_of(rows)[0]))
+        for door in (host, group):
+            if door in shut:
+                return shut[door], door
+        codes = np.array([host[1]]), np.array([group[1]])
+        ready = self._houses.ready(*codes, np.array([cost]), now)
+        for door, until in ((host, float(ready[0][0])), (group, float(ready[1][0]))):
+            if until > now and self._chooser.passes_over:
+                return until, None
+            if until > now:
+                shut[door] = until
+                return until, door
+        return now, None
 
     def _send(self, rows: Rows, cost: Array, now: float) -> None:
         """These are chosen: in flight and paid for."""
@@ -383,6 +408,7 @@ class Scheduler:
             given = until > -np.inf
             roster.not_before[which[given]] = until[given]
         hosts = self._asked_hosts(flying)
+        self._overdue.wake(("host", host) for host in hosts.tolist())
         freed = self._houses.back(hosts) if self._houses.active else []
         if len(known) and not np.array_equal(known, which):
             which = np.union1d(which, known)
@@ -398,6 +424,7 @@ class Scheduler:
         which = which[(roster.flags[which] & IN_FLIGHT) != 0]
         roster.flags[which] &= ~np.uint8(IN_FLIGHT)
         hosts = self._asked_hosts(which)
+        self._overdue.wake(("host", host) for host in hosts.tolist())
         freed = self._houses.back(hosts) if self._houses.active else []
         self._replace(np.concatenate([which, np.array(freed, dtype=np.int64)]))
 
@@ -488,6 +515,7 @@ class Scheduler:
         self._houses.any_blocked = True
         if sooner:
             # Who was told to wait longer has to be told.
+            self._overdue.wake([("host", code)])
             self._houses.waiting.pop(code, None)
             own = np.flatnonzero(roster.host[: roster.n] == code)
             self._replace(own[~roster.out(own)])
