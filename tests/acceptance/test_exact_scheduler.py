@@ -6,7 +6,7 @@ from tests.unit.schedule.test_exact import Duel, guessed_price, tiny_calendar
 pytestmark = [pytest.mark.acceptance, pytest.mark.usefixtures("tiny_calendar", "guessed_price")]
 
 #: Sequences of each case, of which there are `CASES` for each kind of calendar and of time.
-SEQUENCES = 640
+SEQUENCES = 400
 CASES = 8
 
 __all__ = ["guessed_price", "tiny_calendar"]
