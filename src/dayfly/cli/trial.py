@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("names", metavar="[NAME]...", nargs=-1)
-@click.option("--quick", is_flag=True, help="Smaller fleets and shorter runs: under a minute each.")
+@click.option("--quick", is_flag=True, help="Smaller fleets and shorter runs.")
 @click.option(
     "--out",
     type=click.Path(file_okay=False),

@@ -50,7 +50,7 @@ class Calendar:
         self._roster = roster
         self._agenda = Agenda()
         self.level = np.inf
-        #: Highest level for which any far or near source is noted that has no lane.
+        #: Highest level for which any far or near source is noted; lanes keep their own.
         self._noted = {FAR: 0.0, NEAR: 0.0}
         self.lanes = Lanes(roster)
         #: For who was noted as far since the level last fell: how much later it will be near.

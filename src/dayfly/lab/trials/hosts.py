@@ -198,7 +198,10 @@ def _rows(name: str, setting: Setting, world: SteadyWorld, played: ScaleRun) -> 
             f" times what it allows; without limits the bound is {setting.free / played.bound:.2f}"
             " times as high",
         ),
-        TrialRow(name=f"budget spent, {name}", value=spent, unit="%"),
+        TrialRow(
+            name=f"budget spent, {name}", value=spent, unit="%",
+            note="what is spent beyond the budget is charged at the prices, in the share above",
+        ),
         TrialRow(
             name=f"limits broken, {name}", value=float(setting.guard.broken), aim="0",
             ok=setting.guard.broken == 0,
