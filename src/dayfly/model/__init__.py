@@ -8,6 +8,7 @@ from dayfly.model.harvest import Ephemeral, Freshness, Harvest, TwoPhase
 from dayfly.model.mixed import Mixed
 from dayfly.model.rules import NUMBERS
 from dayfly.model.table import LONGEST_LINE, read_csv, write_csv
+from dayfly.model.visits import Counts, Visits
 from dayfly.model.window import Windowed
 
 __all__ = [
@@ -15,6 +16,7 @@ __all__ = [
     "LONGEST_LINE",
     "NUMBERS",
     "Array",
+    "Counts",
     "Crawl",
     "Ephemeral",
     "Fleet",
@@ -27,6 +29,7 @@ __all__ = [
     "Source",
     "Status",
     "TwoPhase",
+    "Visits",
     "Windowed",
     "check_harvest",
     "read_csv",

@@ -7,6 +7,7 @@ from dayfly.errors import UnknownName
 from dayfly.policies.base import Policy, View
 from dayfly.policies.baselines import Greedy, Myopic, Random, RoundRobin
 from dayfly.policies.checks import check_policy
+from dayfly.policies.contender import Contender, Contest
 from dayfly.policies.exact import Exact, exact_optimum
 from dayfly.policies.polite import Polite
 from dayfly.policies.select import fill_budget, top
@@ -46,6 +47,8 @@ def make(name: str, **options: Any) -> Policy:
 
 __all__ = [
     "NAMES",
+    "Contender",
+    "Contest",
     "DualDescent",
     "Exact",
     "Greedy",
