@@ -31,7 +31,7 @@ class Contest:
 
 
 class Contender(Protocol):
-    """Chooses, is told what its own visits saw, and nothing else. Unlike a policy it has a state."""
+    """Chooses, is told what its own visits saw, and nothing else. It has a state."""
 
     def choose(self, now: float, k: int, rng: np.random.Generator) -> Rows:
         """At most k different rows to visit now."""
