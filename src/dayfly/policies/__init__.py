@@ -8,6 +8,7 @@ from dayfly.policies.base import Policy, View
 from dayfly.policies.baselines import Greedy, Myopic, Random, RoundRobin
 from dayfly.policies.checks import check_policy
 from dayfly.policies.contender import Contender, Contest
+from dayfly.policies.contender_checks import check_contender
 from dayfly.policies.exact import Exact, exact_optimum
 from dayfly.policies.polite import Polite
 from dayfly.policies.select import fill_budget, top
@@ -64,6 +65,7 @@ __all__ = [
     "View",
     "Whittle",
     "best",
+    "check_contender",
     "check_policy",
     "exact_optimum",
     "fill_budget",
