@@ -58,6 +58,7 @@ def test_every_policy_has_a_name_and_a_class():
 
 def test_the_checks_are_in_one_place():
     assert sorted(dayfly.testing.__all__) == [
+        "check_contender",
         "check_estimator",
         "check_harvest",
         "check_policy",

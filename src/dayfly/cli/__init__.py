@@ -19,6 +19,8 @@ COMMANDS = {
     "simulate": ("dayfly.cli.simulate:simulate", "Try policies on a fleet, beside the bound."),
     "bound": ("dayfly.cli.bound:bound", "The most that a budget can catch, and its price."),
     "index": ("dayfly.cli.index:index", "What one crawl of each source is worth now."),
+    "replay": ("dayfly.cli.replay:replay", "Play a recorded trace against policies, cold."),
+    "synth": ("dayfly.cli.synth:synth", "Write a trace with known truth."),
     "reproduce": ("dayfly.cli.reproduce:reproduce", "The papers' numbers and figures, checked."),
     "trial": ("dayfly.cli.trial:trial", "The scheduler put to the test, beside its aims."),
 }

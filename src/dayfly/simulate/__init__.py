@@ -4,8 +4,14 @@ import sys
 import types
 from typing import TYPE_CHECKING, Any
 
+# A module of the name of its function is imported at once: later it would take the name back.
+from dayfly.simulate.contenders import contenders
+from dayfly.simulate.oracle import Oracle
+from dayfly.simulate.replay import Replay, replay
 from dayfly.simulate.run import Run, play, simulate
 from dayfly.simulate.stage import Step
+from dayfly.simulate.synth import synth
+from dayfly.simulate.trace import Trace
 
 if TYPE_CHECKING:
     from dayfly.simulate.crawl import crawl_world
@@ -45,13 +51,19 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
+    "Oracle",
+    "Replay",
     "Run",
     "ScaleRun",
     "SteadyWorld",
     "Step",
+    "Trace",
     "World",
+    "contenders",
     "crawl_world",
     "play",
     "play_scheduler",
+    "replay",
     "simulate",
+    "synth",
 ]
