@@ -110,9 +110,9 @@ def rivals(start: Steady) -> None:
 def mixed_run() -> None:
     """Beliefs walk, the budget drifts by a tenth and back, sources come and go, at every call."""
     start, rng = steady(FULL, costs=(0.5, 1.0, 1.5)), np.random.default_rng(6)
-    scan, age = Scan(start, rule_out=True), NOW - start.last
+    plain, scan = Scan(start, rule_out=False), Scan(start, rule_out=True)
     rivals = {
-        "scan: policies.best": lambda: best(start.fleet, age, M),
+        "scan: blocks, two threads": lambda: plain.best(NOW),
         "scan: most ruled out": lambda: scan.best(NOW),
     }
     scheduler = start.scheduler()
@@ -148,9 +148,9 @@ def mixed_run() -> None:
     for name, seconds in scanned.items():
         print(f"  {name:<25} {shown(seconds)}")
     print(f"  {counted(before, scheduler.tally, 1)}")
-    fastest = min(statistics.median(seconds) for seconds in scanned.values())
-    ratio = fastest / statistics.fmean(taken)
-    print(f"  the faster scan by its median over all of it by its mean: {ratio:.1f}x (aim: 20x)")
+    for name, seconds in scanned.items():
+        ratio = statistics.median(seconds) / statistics.fmean(taken)
+        print(f"  {name}, its median over all of it by its mean: {ratio:.1f}x (aim: 20x)")
 
 
 def build_and_update(start: Steady) -> None:
@@ -162,6 +162,7 @@ def build_and_update(start: Steady) -> None:
         times = compare(
             {
                 "index, 1 thread": lambda: whittle_index(fleet, age, threads=1),
+                "memory, first touch": lambda: _touch(84 * n),
                 "build, continuous": lambda: start.scheduler(),
                 "build, slotted": lambda: start.scheduler(1.0),
                 "build and first call": lambda: start.scheduler().due(NOW + 1, M),
@@ -192,6 +193,11 @@ def build_and_update(start: Steady) -> None:
     for name, taken in times.items():
         rate = " / ".join(f"{len(rows) / s:,.0f}" for s in (taken.least, taken.median))
         print(f"  {name:<30} {taken!s:>22}   {rate} sources/s (aim: 1,000,000)")
+
+
+def _touch(size: int) -> None:
+    """What the system takes to hand out as much memory as a scheduler's columns need."""
+    np.empty(size, np.uint8)[::4096] = 0
 
 
 def snapshot(start: Steady) -> None:

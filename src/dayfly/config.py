@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import io
 import os
-import stat
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from pathlib import Path
+from contextlib import contextmanager
 
 from dayfly.errors import BadInput
+from dayfly.files import replacing
 from dayfly.model import LONGEST_LINE, Fleet, read_csv
 
 
@@ -25,37 +24,15 @@ def read_fleet(path: str | os.PathLike[str]) -> Fleet:
 
 
 def write_text_atomically(path: str | os.PathLike[str], text: str) -> None:
-    """Replace a file by this text in one step: a reader sees the old file or the new, never half.
-
-    The text goes to a temporary file in the same folder, which then takes the name.
-    """
-    target = Path(os.path.realpath(path))
-    draft = target.with_name(f".{target.name}.{os.urandom(4).hex()}.tmp")
+    """Replace a file by this text in one step."""
     try:
         encoded = text.encode()
-        if target.exists() and not target.is_file():
-            raise BadInput(f"{path}: is not a file that can be replaced")
-        _write(draft, encoded, target)
+        with replacing(path) as file:
+            file.write(encoded)
     except UnicodeEncodeError as error:
         raise BadInput(f"{path}: the text cannot be written as UTF-8: {error.reason}") from None
     except OSError as error:
         raise BadInput(f"{path}: cannot be written: {error.strerror or error}") from None
-
-
-def _write(draft: Path, encoded: bytes, target: Path) -> None:
-    descriptor = os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)
-    try:
-        with open(descriptor, "wb") as file:
-            if target.exists():
-                os.chmod(draft, stat.S_IMODE(target.stat().st_mode))
-            file.write(encoded)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(draft, target)
-    except BaseException:
-        with suppress(OSError):
-            draft.unlink()
-        raise
 
 
 @contextmanager

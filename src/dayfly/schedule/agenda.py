@@ -1,10 +1,10 @@
 """Who is to be looked at when: one instant per source, and a page of those that come soon.
 
 The column of instants is the truth. From time to time it is read through once, and whoever is due
-before the end of the new page is noted on it, in order; a sixteenth of all sources fits on a page,
+before the end of the new page is noted on it, in order; an eighth of all sources fits on a page,
 so that the reading costs each of them next to nothing. Who is given an instant before the end of
-the page later on is noted on slips, sorted when there are many. Notes are never crossed out: one
-whose instant is no longer the source's own is stale and skipped.
+the page later on is noted on slips, sorted when there are many. Notes are never crossed out: who
+was given another instant, and is not due after all, is passed over.
 """
 
 from __future__ import annotations
@@ -13,16 +13,14 @@ import numpy as np
 
 from dayfly.model import Array, Mask, Rows
 
-#: A page holds this share of the sources, but at least so many.
-_PAGE, _LEAST_PAGE = 1 / 16, 1024
+#: A page holds this share of the sources, but at least so many, in the order of so many slots.
+_PAGE, _LEAST_PAGE, _SLOTS = 1 / 8, 1024, 1 << 16
 #: Slips are sorted into a run when there are so many, and runs joined when there are so many.
 _SLIPS, _RUNS = 4096, 12
 _SAMPLE = 1 << 14
 
 #: Instants, and whose they are.
 Notes = tuple[Array, Rows]
-#: Notes in order: by when they are looked at, which is not after their instants.
-Run = tuple[Array, Array, Rows]
 
 
 class Agenda:
@@ -31,14 +29,17 @@ class Agenda:
     def __init__(self) -> None:
         self.instant: Array = np.empty(0)
         self.n = 0
-        self._end = -np.inf
-        self._runs: list[Run] = []
+        #: The page: from when to when, slots in order and whose they are.
+        self._begin, self._end = -np.inf, -np.inf
+        self._slot = np.empty(0, dtype=np.uint16)
+        self._page = np.empty(0, dtype=np.uint32)
+        self._runs: list[Notes] = []
         self._slip_instant: Array = np.empty(_SLIPS)
         self._slip_row = np.empty(_SLIPS, dtype=np.int64)
         self._slips = 0
         #: Notes made since the page was turned.
         self._noted = 0
-        #: Whether anybody may be noted twice for the same instant.
+        #: Whether anybody may be noted twice.
         self._twice = False
         #: How often the whole column was read.
         self.pages = 0
@@ -51,33 +52,37 @@ class Agenda:
         """These sources are to be looked at then; what was noted before no longer counts."""
         soon = np.flatnonzero(instants < self._end)
         if len(soon):
+            self._had(rows)
             self._slip(rows[soon], instants[soon])
         self.instant[rows] = instants
 
     def strike(self, rows: Rows) -> None:
         """These sources need not be looked at."""
-        # Who comes back for the same instant while its old note is still there has two.
-        self._twice = self._twice or bool((self.instant[rows] < self._end).any())
+        self._had(rows)
         self.instant[rows] = np.inf
+
+    def _had(self, rows: Rows) -> None:
+        """Who has a note already, and gets another while that is still there, has two."""
+        self._twice = self._twice or bool((self.instant[rows] < self._end).any())
 
     def pop(self, now: float) -> Notes:
         """Whose instant has come, and when; they are off the agenda."""
         if now >= self._end or self._noted > max(2 * _PAGE * self.n, 2 * _LEAST_PAGE + _SLIPS):
             self._turn(now)
-        found: list[Notes] = []
-        for at, (looked_at, instants, rows) in enumerate(self._runs):
-            stop = int(np.searchsorted(looked_at, now, side="right"))
+        found = [self._from_page(now)]
+        for at, (instants, rows) in enumerate(self._runs):
+            stop = int(np.searchsorted(instants, now, side="right"))
             if stop:
-                found.append((instants[:stop], rows[:stop]))
-                self._runs[at] = looked_at[stop:], instants[stop:], rows[stop:]
+                found.append(rows[:stop])
+                self._runs[at] = instants[stop:], rows[stop:]
         late = np.flatnonzero(self._slip_instant[: self._slips] <= now)
         if len(late):
-            found.append((self._slip_instant[late], self._slip_row[late]))
+            found.append(self._slip_row[late])
             self._slip_instant[late] = np.inf
-        if not found:
-            return np.empty(0), np.empty(0, dtype=np.int64)
-        instants, rows = found[0] if len(found) == 1 else _join(found)
-        instants, rows = _only(self.instant[rows] == instants, instants, rows)
+        rows = np.concatenate(found)
+        instants = self.instant[rows]
+        # A slot early is harmless; who is not due even then has another note.
+        instants, rows = _only(instants <= now + self._width, instants, rows)
         if self._twice:
             # Of two notes the last one counts.
             place = np.arange(float(len(rows)))
@@ -86,12 +91,33 @@ class Agenda:
         self.instant[rows] = np.inf
         return instants, rows
 
+    @property
+    def _width(self) -> float:
+        """Length of a slot."""
+        return (self._end - self._begin) / _SLOTS if np.isfinite(self._end) else 0.0
+
+    def _from_page(self, now: float) -> Rows:
+        """Take those from the page whose slot has begun."""
+        width = self._width
+        slot = (now - self._begin) / width if width > 0 else np.inf
+        stop = len(self._slot)
+        if slot < _SLOTS - 1:
+            stop = int(np.searchsorted(self._slot, np.uint16(slot), side="right"))
+        rows = self._page[:stop].astype(np.int64)
+        self._slot, self._page = self._slot[stop:], self._page[stop:]
+        return rows
+
     def _turn(self, now: float) -> None:
         """A new page, from the column."""
         column = self.instant[: self.n]
-        self._end = self._new_end(column, now)
+        self._begin, self._end = now, self._new_end(column, now)
         rows = np.flatnonzero(column < self._end)
-        self._runs = [_sorted_roughly(column[rows], rows, now, self._end)]
+        # Rounded down by a hair more than the division may be off: nobody is looked at too late.
+        at = (column[rows] - now) / (self._width or 1.0) - 1e-6
+        slot = np.clip(at, 0, _SLOTS - 1).astype(np.uint16)
+        order = np.argsort(slot, kind="stable")
+        self._slot, self._page = slot[order], rows[order].astype(np.uint32)
+        self._runs = []
         self._slips, self._noted, self._twice = 0, 0, False
         self.pages += 1
 
@@ -101,9 +127,12 @@ class Agenda:
         share = max(_PAGE, _LEAST_PAGE / max(self.n, 1))
         # Who is due already is on the page too, but must not make it end now.
         keep = int(len(sample) * share) + int(np.count_nonzero(sample <= now))
-        if keep >= len(sample):
-            return np.inf
-        return max(float(np.partition(sample, keep)[keep]), float(np.nextafter(now, np.inf)))
+        end = float(np.partition(sample, keep)[keep]) if keep < len(sample) else np.inf
+        if end == np.inf:
+            # Everybody is on it; if that is nobody the page stays empty, whatever comes.
+            last = float(np.max(column, initial=-np.inf, where=column < np.inf))
+            end = float(np.nextafter(last, np.inf)) if last > -np.inf else np.inf
+        return max(end, float(np.nextafter(now, np.inf)))
 
     def _slip(self, rows: Rows, instants: Array) -> None:
         at, many = self._slips, len(rows)
@@ -113,37 +142,19 @@ class Agenda:
             self._slip_row[at : at + many] = rows
             self._slips = at + many
             return
-        notes = _join([(self._slip_instant[:at], self._slip_row[:at]), (instants, rows)])
-        self._runs.append(_sorted(*notes))
+        notes = [(self._slip_instant[:at], self._slip_row[:at]), (instants, rows)]
+        self._runs.append(_in_order(notes))
         self._slips = 0
         if len(self._runs) > _RUNS:
-            # The page itself stays as it is; it is by far the longest.
-            self._runs[1:] = [_sorted(*_join([run[1:] for run in self._runs[1:]]))]
+            self._runs = [_in_order(self._runs)]
 
 
 def _only(mask: Mask, instants: Array, rows: Rows) -> Notes:
     return (instants, rows) if mask.all() else (instants[mask], rows[mask])
 
 
-def _join(notes: list[Notes]) -> Notes:
-    return np.concatenate([part[0] for part in notes]), np.concatenate([part[1] for part in notes])
-
-
-def _sorted(instants: Array, rows: Rows) -> Run:
+def _in_order(notes: list[Notes]) -> Notes:
+    instants = np.concatenate([part[0] for part in notes])
+    rows = np.concatenate([part[1] for part in notes])
     order = np.argsort(instants)
-    instants = instants[order]
-    return instants, instants, rows[order]
-
-
-def _sorted_roughly(instants: Array, rows: Rows, now: float, end: float) -> Run:
-    """In the order of 65,536 slots: several times faster, and nobody is looked at too late."""
-    if not np.isfinite(end):
-        return _sorted(instants, rows)
-    width = (end - now) / 65535
-    with np.errstate(invalid="ignore"):
-        slot = np.clip((instants - now) / width - 1e-6, 0, 65535).astype(np.uint16)
-    order = np.argsort(slot, kind="stable")
-    slot = slot[order]
-    looked_at = slot.astype(np.float64) * width
-    looked_at += now
-    return looked_at, instants[order], rows[order]
+    return instants[order], rows[order]

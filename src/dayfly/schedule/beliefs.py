@@ -10,6 +10,7 @@ from dayfly.errors import BadInput
 from dayfly.estimate import Estimates
 from dayfly.model import NUMBERS, Array, Rows
 from dayfly.model.rules import complaint, first_bad
+from dayfly.schedule.arguments import numbers
 from dayfly.schedule.roster import CEILING, COST, DECAY, Roster
 
 _RULES = {name: NUMBERS[name][1] for name in ("arrival", "decay", "worth", "cost")}
@@ -82,10 +83,7 @@ def _moved(old: dict[str, Array], new: dict[str, Array | None]) -> float:
 def _column(name: str, given: object, rows: Rows) -> Array | None:
     if given is None:
         return None
-    try:
-        column = np.asarray(given, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise BadInput(f"estimates: {name} must hold numbers: {error}") from None
+    column = numbers(f"estimates: {name}", given)
     if column.ndim > 1 or (column.ndim == 1 and len(column) != len(rows)):
         raise BadInput(f"estimates: {name} has shape {column.shape} for {len(rows)} rows")
     column = np.broadcast_to(column, (len(rows),))

@@ -8,11 +8,13 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from dayfly.model import Array, Mask, Rows
+from dayfly.schedule.approach import POOL, READY, SHELF
 from dayfly.schedule.calendar import CROWD, Calendar, Crowd
 from dayfly.schedule.lanes import Codes
 from dayfly.schedule.limits import Houses
 from dayfly.schedule.purse import Purse
 from dayfly.schedule.roster import Roster
+from dayfly.schedule.thrift import Thrift
 
 #: Looking at everybody is a scan only where there are more than so many.
 _FEW = 4096
@@ -42,6 +44,7 @@ class Chooser:
     asked: Callable[[float], float]
     #: How many of these indices, best first, reach it, with so much left before each of them.
     worth_it: Callable[[Array, Array], int]
+    thrift: Thrift
     #: How many sources a decision took lately.
     wanted: float = 0.0
     #: Sources scored, and decisions that had to look at every source.
@@ -53,6 +56,8 @@ class Chooser:
     def best(self, now: float, k: int) -> Chosen:
         """The best k that may be chosen now, best first, ties to the lower row."""
         calendar, purse, attempt, before = self.calendar, self.purse, 0, self.scored
+        # Everybody who costs no more than this, and may be chosen now, is in the pool.
+        all_below = -np.inf
         while True:
             index = calendar.look(now)
             self.scored += len(index)
@@ -60,16 +65,30 @@ class Chooser:
                 index = self._park(index, now)
             positions = self._in_order(index, k)
             taken = positions[self._admit(positions, index[positions], k, now)]
-            left = purse.left - float(calendar.cost(taken).sum())
-            marginal = float(index[taken[-1]]) if len(taken) else np.nan
+            cost = calendar.cost(taken)
+            left = purse.left - float(cost.sum())
             ended = len(taken) >= k or purse.closed(left, self.roster.cheapest)
+            room = left + purse.slack
+            if not ended and room > all_below:
+                # A little more: sums in another order have other rounding errors.
+                cheap = self._cheap(room + purse.slack, left, now)
+                if cheap is not None:
+                    all_below = room + purse.slack
+                    if len(cheap):
+                        calendar.leave(cheap)
+                        calendar.approach.place(cheap, now, READY)
+                        continue
+            # With so little left before them the others could not have come before somebody.
+            others = int(np.count_nonzero(room + np.cumsum(cost[::-1]) > all_below))
+            last = float(index[taken[others - 1]]) if others else np.nan
+            ended = ended or room <= all_below
             # Nobody outside the pool may come before the last one taken, or be worth the price;
             # which may lie above the last one by now, because that one emptied the purse.
-            bar = marginal if ended else float(np.fmin(max(self.asked(left), 0.0), marginal))
+            bar = last if ended else float(np.fmin(max(self.asked(left), 0.0), last))
             if np.isnan(bar):
                 break
-            short = calendar.level > bar or self._out_of_turn(index, taken, ended)
-            lanes = self._short_lanes(index, taken, bar, now)
+            short = calendar.level > bar or self._out_of_turn(index, taken[:others], ended)
+            lanes = self._short_lanes(index, taken, others, bar, now)
             if not short and not lanes.any():
                 break
             if short:
@@ -79,7 +98,7 @@ class Chooser:
             attempt += 1
         self.scans += 2 * (self.scored - before) > self.roster.n > _FEW
         self._rest = np.delete(index, taken)
-        cost = calendar.cost(taken)
+        marginal = float(index[taken[-1]]) if len(taken) else np.nan
         rows = calendar.choose(taken)
         self.wanted = max(0.9 * self.wanted, float(len(rows)))
         return Chosen(rows, cost, marginal, ended)
@@ -141,6 +160,21 @@ class Chooser:
             taken = taken[: self.worth_it(index[: len(taken)], left)]
         return taken
 
+    def _cheap(self, room: float, left: float, now: float) -> Rows | None:
+        """Who outside the pool fits into what is left; None where that is not known.
+
+        In slotted time, with mixed costs, and where the budget is to be filled: elsewhere the price
+        or an empty purse ends the choice.
+        """
+        if not self.passes_over or self.asked(left) > 0 or room >= self.thrift.below():
+            return None
+        rows = self.thrift.fitting(room, now)
+        where = self.roster.where[rows]
+        if (where == SHELF).any():
+            return None
+        found: Rows = rows[(where != POOL) & (where != READY)]
+        return found
+
     def _out_of_turn(self, index: Array, taken: Rows, ended: bool) -> bool:
         """Whether somebody on the shelf comes before one that was taken, or should be taken too."""
         first = self.calendar.first_on_shelf
@@ -170,8 +204,11 @@ class Chooser:
         # Of a crowd some may be back in the pool already, a little early: they are held, too.
         return self._park(calendar.score(now), now) if crowds else np.delete(index, shut)
 
-    def _short_lanes(self, index: Array, taken: Rows, bar: float, now: float) -> Mask:
-        """Lanes that could give more, or whose best may not all have been in the pool."""
+    def _short_lanes(self, index: Array, taken: Rows, others: int, bar: float, now: float) -> Mask:
+        """Lanes that could give more, or whose best may not all have been in the pool.
+
+        That counts for the first of those taken; nobody could have come before the others.
+        """
         lanes = self.calendar.lanes
         short = np.zeros(len(lanes), bool)
         if not len(lanes):
@@ -187,6 +224,7 @@ class Chooser:
         ):
             own = tight[codes >= 0]
             short[own] = self.houses.allow(kind, codes[codes >= 0], all_taken, cost, now)
+        rows, worth = rows[:others], worth[:others]
         lane = lanes.of(rows)
         by_group = lanes.of_group(rows)
         for each in (lane, by_group):

@@ -7,12 +7,14 @@ only a few of them reach it. What that level adds to the price is the price of t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from dayfly.model import Array, Mask, Rows
+from dayfly.schedule.columns import longer
 from dayfly.schedule.roster import Roster
 
 Codes = npt.NDArray[np.integer[Any]]
@@ -25,15 +27,12 @@ class Lanes:
 
     def __init__(self, roster: Roster) -> None:
         self._roster = roster
-        #: 0 where a lane has no level of its own.
-        self.level: Array = np.empty(0)
-        #: Highest level for which any far or near source of the lane is noted: two columns.
-        self.noted: Array = np.empty((0, 2))
-        #: Next step down, as a share of the level: larger each time, until a crowd gathers.
-        self.step: Array = np.empty(0)
-        #: Whose lane it is: a host, or a group (the other is -1).
-        self.host = np.empty(0, dtype=np.int64)
-        self.group = np.empty(0, dtype=np.int64)
+        self._n = 0
+        #: With room for more; seen from outside they are as long as there are lanes.
+        self._columns: dict[str, npt.NDArray[Any]] = {
+            "level": np.empty(0), "noted": np.empty((0, 4)), "step": np.empty(0),
+            "host": np.empty(0, dtype=np.int64), "group": np.empty(0, dtype=np.int64),
+        }  # fmt: skip
         #: Members that are worth exactly the same, by lane: their value and rows in order; the
         #: highest value last.
         self.shelves: dict[int, list[tuple[float, Rows]]] = {}
@@ -41,10 +40,41 @@ class Lanes:
             kind: np.empty(0, dtype=np.int64) for kind in ("host", "group")
         }
         self._sorted: dict[str, tuple[Rows, Codes]] = {}
+        #: Rows that came or moved since they were sorted, and how many.
         self._moved: list[Rows] = []
+        self._moves = 0
 
     def __len__(self) -> int:
-        return len(self.level)
+        return self._n
+
+    @property
+    def level(self) -> Array:
+        """0 where a lane has no level of its own."""
+        return self._columns["level"][: self._n]
+
+    @level.setter
+    def level(self, level: Array) -> None:
+        self._columns["level"][: self._n] = level
+
+    @property
+    def noted(self) -> Array:
+        """Highest mark for which any source of the lane is noted, by stage: four columns."""
+        return self._columns["noted"][: self._n]
+
+    @property
+    def step(self) -> Array:
+        """Next step down, as a share of the level: larger each time, until a crowd gathers."""
+        return self._columns["step"][: self._n]
+
+    @property
+    def host(self) -> Codes:
+        """The host whose lane it is; -1 where it is a group's."""
+        return self._columns["host"][: self._n]
+
+    @property
+    def group(self) -> Codes:
+        """The group whose lane it is; -1 where it is a host's."""
+        return self._columns["group"][: self._n]
 
     def of(self, rows: Rows) -> Codes:
         """The lane of each row, -1 for none; a host comes before a group."""
@@ -65,22 +95,23 @@ class Lanes:
         found: Codes = np.where(codes < len(known), known[np.minimum(codes, len(known) - 1)], -1)
         return found
 
-    def open(self, kind: str, code: int, noted: tuple[float, float]) -> int:
+    def open(self, kind: str, code: int, noted: Sequence[float]) -> int:
         """The lane of a host or group, a new one if it has none."""
         known = self._of[kind]
         if code < len(known) and known[code] >= 0:
             return int(known[code])
         if code >= len(known):
-            more = np.full(max(code + 1, 2 * len(known)) - len(known), -1)
-            known = self._of[kind] = np.concatenate([known, more])
-        lane = known[code] = len(self)
-        self.level = np.append(self.level, 0.0)
-        self.step = np.append(self.step, 0.0)
-        # Its sources may have been noted for the level of another lane until now.
-        self.noted = np.vstack([self.noted, np.vstack([self.noted, noted]).max(axis=0)])
-        self.host = np.append(self.host, code if kind == "host" else -1)
-        self.group = np.append(self.group, code if kind == "group" else -1)
-        return int(lane)
+            known = self._of[kind] = longer(known, code + 1, -1)
+        lane, self._n = self._n, self._n + 1
+        known[code] = lane
+        for name, column in self._columns.items():
+            self._columns[name] = longer(column, self._n, -1 if name in ("host", "group") else 0.0)
+        self._columns[kind][lane] = code
+        if kind == "host" and len(self._of["group"]):
+            # Its sources may have been noted for the level of their group's lane until now.
+            noted = np.vstack([self.noted[self.group >= 0], noted]).max(axis=0)
+        self.noted[lane] = noted
+        return lane
 
     def put_on_shelf(self, lane: int, rows: Rows) -> None:
         """These are worth just the level of the lane."""
@@ -99,21 +130,31 @@ class Lanes:
 
     def moved(self, rows: Rows) -> None:
         """These rows are new, or on another host."""
-        if len(self):
+        if self._sorted:
             self._moved.append(rows)
-            if sum(map(len, self._moved)) > _STALE * self._roster.n:
-                self._sorted, self._moved = {}, []
+            self._moves += len(rows)
+            if self._moves > _STALE * self._roster.n:
+                self._sorted, self._moved, self._moves = {}, [], 0
 
     def rows(self, lanes: Mask) -> Rows:
         """All sources in some lanes."""
         found = [self._rows_of(kind, getattr(self, kind)[lanes]) for kind in ("host", "group")]
-        rows = np.concatenate(found)
+        rows = np.concatenate([*found, *self._moved])
+        lane = self.of(rows)
+        rows = rows[(lane >= 0) & lanes[np.maximum(lane, 0)]]
         if self._moved or all(map(len, found)):
             # New, or there by its host and by its group.
-            rows = np.unique(np.concatenate([rows, *self._moved]))
-        lane = self.of(rows)
-        keep: Rows = rows[(lane >= 0) & lanes[np.maximum(lane, 0)]]
-        return keep
+            self._moved = [np.concatenate(self._moved)] if self._moved else []
+            rows = np.unique(rows)
+        return rows
+
+    def at_host(self, code: int) -> Rows:
+        """All sources of one host: from the sorted ones where they are at hand, or by looking."""
+        host = self._roster.host[: self._roster.n]
+        if "host" not in self._sorted:
+            return np.flatnonzero(host == code)
+        rows = np.concatenate([self._rows_of("host", np.array([code])), *self._moved])
+        return np.unique(rows[host[rows] == code])
 
     def _rows_of(self, kind: str, codes: Codes) -> Rows:
         codes = codes[codes >= 0]

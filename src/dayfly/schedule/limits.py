@@ -14,10 +14,16 @@ import numpy as np
 
 from dayfly.errors import BadInput
 from dayfly.model import Array, Mask, Rows
+from dayfly.schedule.arguments import number
+from dayfly.schedule.columns import longer
 from dayfly.schedule.lanes import Codes
-from dayfly.schedule.purse import ROUNDING, SAVED_S, Purse, slot
+from dayfly.schedule.purse import ROUNDING, Purse
+from dayfly.schedule.purses import PerName, Purses, per_name
 
-PerName = float | Mapping[str, float] | None
+#: What each column of the hosts holds where nothing has happened.
+_RESTING = {
+    "spacing": 0.0, "parallel": math.inf, "next": -math.inf, "blocked": -math.inf, "under_way": 0,
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,13 +45,14 @@ class Limits:
     def __post_init__(self) -> None:
         for name in ("spacing", "parallel", "host_budget", "group_budget"):
             given = getattr(self, name)
-            for value in given.values() if isinstance(given, Mapping) else [given]:
-                if value is not None and not value >= 0:
-                    raise BadInput(f"{name} must not be negative, got {value}")
-            if name == "parallel":
-                for value in given.values() if isinstance(given, Mapping) else [given]:
-                    if value is not None and value < 1:
-                        raise BadInput(f"parallel must be at least 1, got {value}")
+            if given is None:
+                continue
+            least = 1 if name == "parallel" else 0
+            for key, value in given.items() if isinstance(given, Mapping) else [("", given)]:
+                if not isinstance(key, str):
+                    raise BadInput(f"{name} must have names for keys, got {key!r}")
+                if not number(name, value, "a number, or one for each of some names") >= least:
+                    raise BadInput(f"{name} must be at least {least}, got {value}")
 
     @property
     def any(self) -> bool:
@@ -54,82 +61,13 @@ class Limits:
         return any(value is not None for value in given)
 
 
-class Purses:
-    """One purse per host or group, as columns; as `Purse`, and infinite where none is limited."""
-
-    def __init__(self, limit: PerName, epoch: float | None) -> None:
-        self._limit, self._epoch = limit, epoch
-        self.active = limit is not None
-        self._dearest = 0.0
-        self.rate: Array = np.empty(0)
-        self.burst: Array = np.empty(0)
-        self.left: Array = np.empty(0)
-        self.at: Array = np.empty(0)
-
-    def grow(self, names: Sequence[str], dearest: float, now: float) -> None:
-        """A purse for each new name; all of them hold the dearest crawl."""
-        if not self.active or (len(names) == len(self.rate) and dearest == self._dearest):
-            return
-        if dearest != self._dearest:
-            # What came in before did so into the purses as they were.
-            self.left = self.amount(np.arange(len(self.left)), now)
-            self.at = np.maximum(self.at, now)
-            self._dearest = dearest
-        new = [_per_name(self._limit, name) for name in names[len(self.rate) :]]
-        self.rate = np.concatenate([self.rate, np.array(new, dtype=float)])
-        saved = self.rate * (SAVED_S if self._epoch is None else 1.0)
-        self.burst = saved + (dearest if self._epoch is not None else 0.0)
-        self.burst = np.maximum(self.burst, dearest)
-        first = saved if self._epoch is not None else self.burst
-        self.left = np.concatenate([self.left, np.minimum(first, self.burst)[len(self.left) :]])
-        self.at = np.concatenate([self.at, np.full(len(new), now)])
-
-    def amount(self, codes: Codes, now: float) -> Array:
-        """What is in these purses now; asking changes nothing."""
-        at = self.at[codes]
-        if self._epoch is None:
-            income = np.maximum(now - at, 0.0)
-        else:
-            income = np.maximum(slot(now, self._epoch) - np.floor(at / self._epoch + 1e-9), 0.0)
-        with np.errstate(invalid="ignore"):
-            left = self.left[codes] + np.where(income > 0, self.rate[codes] * income, 0.0)
-        return np.minimum(left, self.burst[codes])
-
-    def spend(self, codes: Codes, cost: Array, now: float) -> None:
-        """Take this much out of each."""
-        names, which = np.unique(codes, return_inverse=True)
-        left = self.amount(names, now)
-        self.left[names] = left - np.bincount(which, cost, len(names))
-        self.at[names] = np.maximum(self.at[names], now)
-
-    def ready(self, codes: Codes, cost: Array, now: float) -> Array:
-        """When a crawl of this cost may start: at once, or not before this instant."""
-        left, rate, slack = self.amount(codes, now), self.rate[codes], self.slack(codes)
-        if self._epoch is None:
-            lacking = np.where(left > slack, 0.0, slack - left)
-        else:
-            lacking = np.where(cost <= left + slack, 0.0, cost - left)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            wait = np.where(lacking > 0, lacking / rate, 0.0)
-        if self._epoch is None:
-            # A wait too short for the clock is still a wait.
-            found = np.maximum(now + wait, np.nextafter(now, np.inf))
-        else:
-            epochs = np.maximum(np.ceil(wait - 1e-9), 1.0)
-            found = (slot(now, self._epoch) + epochs - 1e-9) * self._epoch
-        return np.where(lacking > 0, found, now)
-
-    def slack(self, codes: Codes) -> Array:
-        """Rounding errors of the amounts in these purses."""
-        burst = self.burst[codes]
-        return np.where(np.isinf(burst), 0.0, ROUNDING * burst)
-
-
 class Houses:
     """The state of all hosts and groups."""
 
     def __init__(self, limits: Limits, epoch: float | None) -> None:
         self.limits, self._epoch = limits, epoch
+        #: How many hosts there are; the columns have room for more.
+        self.n = 0
         self.spacing: Array = np.empty(0)
         self.parallel: Array = np.empty(0)
         #: From when on the next source of a host may be chosen; until when it asked for peace.
@@ -142,6 +80,8 @@ class Houses:
         self._limited = limits.any
         #: Rows that wait for another of their host to come back.
         self.waiting: dict[int, set[int]] = {}
+        #: Rows under way whose host was changed meanwhile, and the host where they are.
+        self.elsewhere: dict[int, int] = {}
 
     @property
     def active(self) -> bool:
@@ -152,17 +92,16 @@ class Houses:
         """Make room for new names."""
         self.purses.grow(hosts, dearest, now)
         self.group_purses.grow(groups, dearest, now)
-        known, new = len(self.next), hosts[len(self.next) :]
+        new = hosts[self.n :]
         if not new:
             return
-        spacing = [_per_name(self.limits.spacing, name, 0.0) for name in new]
-        parallel = [_per_name(self.limits.parallel, name) for name in new]
-        self.spacing = np.concatenate([self.spacing, np.array(spacing, dtype=float)])
-        self.parallel = np.concatenate([self.parallel, np.array(parallel, dtype=float)])
-        never = np.full(len(hosts) - known, -np.inf)
-        self.next = np.concatenate([self.next, never])
-        self.blocked = np.concatenate([self.blocked, never])
-        self.under_way = np.concatenate([self.under_way, np.zeros(len(never), np.int32)])
+        fresh, self.n = slice(self.n, len(hosts)), len(hosts)
+        for name, resting in _RESTING.items():
+            setattr(self, name, longer(getattr(self, name), self.n, resting))
+        if self.limits.spacing is not None:
+            self.spacing[fresh] = [per_name(self.limits.spacing, name, 0.0) for name in new]
+        if self.limits.parallel is not None:
+            self.parallel[fresh] = [per_name(self.limits.parallel, name) for name in new]
 
     def ready(self, host: Codes, group: Codes, cost: Array, now: float) -> tuple[Array, Array]:
         """From when on the host and the group of each of these sources allow it.
@@ -302,19 +241,23 @@ class Houses:
         if self.group_purses.active:
             self.group_purses.spend(group, cost, now)
 
-    def back(self, host: Codes) -> list[int]:
+    def changed(self, rows: Rows, before: Codes) -> None:
+        """These rows have another host now; who is under way is still at the one it had before."""
+        for row, host in zip(rows.tolist(), before.tolist(), strict=True):
+            self.elsewhere.setdefault(row, host)
+
+    def where(self, rows: Rows, host: Codes) -> Codes:
+        """The hosts that these rows were sent to, asked as they come back."""
+        if not self.elsewhere:
+            return host
+        own = zip(rows.tolist(), host.tolist(), strict=True)
+        return np.array([self.elsewhere.pop(row, code) for row, code in own], dtype=host.dtype)
+
+    def back(self, host: Codes) -> Rows:
         """Sources of these hosts came back; the answer is who waited for that."""
-        np.subtract.at(self.under_way, host, 1)
         freed: list[int] = []
-        if self.waiting:
+        if self.active:
+            np.subtract.at(self.under_way, host, 1)
             for code in set(host.tolist()) & self.waiting.keys():
                 freed += sorted(self.waiting.pop(code))
-        return freed
-
-
-def _per_name(limit: PerName, name: str, unlimited: float = math.inf) -> float:
-    if limit is None or name == "":
-        return unlimited
-    if isinstance(limit, Mapping):
-        return float(limit.get(name, unlimited))
-    return float(limit)
+        return np.array(freed, dtype=np.int64)

@@ -16,13 +16,13 @@ from dayfly.index import relax
 from dayfly.model import Array
 from dayfly.schedule.pricing import Pricing
 from dayfly.schedule.purse import Purse
-from dayfly.schedule.roster import REMOVED, Roster
+from dayfly.schedule.roster import COST, REMOVED, Roster
 
 #: The price is solved again when the beliefs have moved by this share on average, or so many
 #: sources, as a share of all, came or went.
 _MOVED = 0.05
 #: The first price is solved on a sample of so many sources, later changes of it on fewer.
-_FIRST_SAMPLE, SAMPLE = 1 << 18, 1 << 14
+_FIRST_SAMPLE, SAMPLE = 1 << 17, 1 << 14
 #: A smaller change of the budget is left to what is learnt.
 _SAME_BUDGET = 0.02
 
@@ -111,7 +111,7 @@ class Market:
             return 0.0
         sample = roster.part(rows)
         found = relax(sample, pace / stride, roster.epoch)
-        if roster.epoch is not None and roster.cheapest < roster.dearest:
+        if roster.epoch is not None and sample.cost.min() < sample.cost.max():
             # An epoch's budget does not pay for everybody who is worth it: save up for them.
             self.saves = bool((found.rate[sample.cost > pace] > 0).any())
         return found.price
@@ -122,7 +122,8 @@ class Market:
         rows, stride = roster.sample(SAMPLE)
         if not len(rows):
             return 0.0
-        index = roster.index(rows, roster.look_up(rows), now)
-        many = 4 * max(purse.left, purse.budget, 0.0) / roster.cheapest + 256
+        record = roster.look_up(rows)
+        index = roster.index(rows, record, now)
+        many = 4 * max(purse.left, purse.budget, 0.0) / float(record[COST].mean()) + 256
         keep = min(int(many / stride) + 1, len(rows))
         return max(float(np.partition(index, len(rows) - keep)[len(rows) - keep]), self.price)

@@ -19,7 +19,7 @@ from dayfly.schedule.roster import IN_FLIGHT, REMOVED, Roster
 _SHARE, _LEAST = 1 / 256, 4096
 #: It looks ahead for this share of the shortest maximum interval, and so many decisions.
 _AHEAD, _STEPS = 1 / 64, 64
-_WINDOW = 128
+_WINDOW = 32
 _ALL = (np.inf, 0)
 
 
@@ -55,9 +55,17 @@ class Overdue:
     def insert(self, rows: Rows) -> None:
         """These sources may be in the queue, or anew."""
         rows = rows[self._roster.overdue_at(rows) <= self._horizon]
-        for row, visited in zip(rows.tolist(), self._roster.visited[rows].tolist(), strict=True):
-            if (visited, row) <= self._last:
-                self._enter((visited, row))
+        given = zip(self._roster.visited[rows].tolist(), rows.tolist(), strict=True)
+        entries = sorted(entry for entry in given if entry <= self._last)
+        if not entries:
+            return
+        at = bisect.bisect_left(self._queue, entries[0])
+        if at == bisect.bisect_right(self._queue, entries[-1]):
+            # Side by side, as new sources are: the queue is moved once, not for each of them.
+            self._queue[at:at] = entries
+            return
+        for entry in entries:
+            self._enter(entry)
 
     def _enter(self, entry: Entry) -> None:
         at = bisect.bisect_left(self._queue, entry)
@@ -136,7 +144,9 @@ class Overdue:
                 doors += [other for other in self._leaves(entry[1]) if other != door]
                 self._wait(entry, until, door)
             elif until == np.inf:
+                # Nobody knows until when: those behind it do not wait for that.
                 kept.append(entry)
+                doors += self._leaves(entry[1])
             else:
                 if until > now:
                     heapq.heappush(self._aside, (until, *entry))
@@ -147,6 +157,8 @@ class Overdue:
 
     def wake(self, doors: Iterable[Door]) -> None:
         """These doors may be open again."""
+        if not self._shut_until:
+            return
         for door in doors:
             if door in self._shut_until:
                 self._shut_until[door] = -np.inf

@@ -13,6 +13,7 @@ import numpy as np
 
 from dayfly.errors import BadInput
 from dayfly.model import Array, Rows
+from dayfly.schedule.arguments import number
 
 #: What may be saved up in continuous time, unless the caller says otherwise: a minute's budget and
 #: some crawls. Sources fall due at random, so a small budget loses much if it cannot wait for them.
@@ -40,9 +41,9 @@ class Purse:
         dearest: float,
         crawls: float = 10.0,
     ) -> None:
-        if epoch is not None and not (math.isfinite(epoch) and epoch > 0):
+        if epoch is not None and not 0 < number("epoch", epoch) < math.inf:
             raise BadInput(f"epoch must be positive, or None for continuous time, got {epoch}")
-        if burst is not None and not (math.isfinite(burst) and burst >= 0):
+        if burst is not None and not 0 <= number("burst", burst) < math.inf:
             raise BadInput(f"burst must be finite and not negative, got {burst}")
         self.epoch, self.given_burst, self.crawls = epoch, burst, crawls
         self.at = now
@@ -54,7 +55,7 @@ class Purse:
 
     def set_budget(self, budget: float, dearest: float) -> None:
         """Earn this much from now on."""
-        if not (math.isfinite(budget) and budget >= 0):
+        if not 0 <= number("budget", budget) < math.inf:
             raise BadInput(f"budget must be finite and not negative, got {budget}")
         self.budget = budget
         self.fit(dearest)

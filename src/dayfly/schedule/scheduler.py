@@ -15,23 +15,15 @@ from dayfly.errors import BadInput
 from dayfly.estimate import Estimate, Estimates
 from dayfly.model import Array, Fleet, Rows, Source
 from dayfly.schedule import arguments
-from dayfly.schedule.arguments import (
-    count,
-    each_once,
-    groups,
-    instant,
-    instants,
-    intervals,
-    not_nan,
-    per_row,
-)
+from dayfly.schedule.arguments import count, each_once, groups, instant, instants, per_row
 from dayfly.schedule.beliefs import believe
 from dayfly.schedule.calendar import Calendar
 from dayfly.schedule.chooser import Chooser
+from dayfly.schedule.floor import Floor
 from dayfly.schedule.forecast import Explanation, explain
 from dayfly.schedule.limits import Houses, Limits
 from dayfly.schedule.market import SAMPLE, Market
-from dayfly.schedule.overdue import Door, Overdue
+from dayfly.schedule.overdue import Overdue
 from dayfly.schedule.promise import Promise, promise
 from dayfly.schedule.purse import Purse
 from dayfly.schedule.roster import COST, IN_FLIGHT, REMOVED, SINCE, Roster
@@ -43,10 +35,13 @@ from dayfly.schedule.state import (
     read_roster,
     roster_state,
 )
+from dayfly.schedule.thrift import Thrift
 
 _DAY = 86400.0
 #: How far a clock may go back and count as standing still.
 SLACK_S = 5.0
+#: How far ahead of the last decision a visit may have ended: a machine may sleep for weeks.
+AHEAD_S = 30 * _DAY
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -134,28 +129,26 @@ class Scheduler:
         not_before: Sequence[float | None] | npt.ArrayLike | None = None,
         floor_share: float = 0.05,
     ) -> None:
-        n = len(fleet)
+        n = len(arguments.of_kind(Fleet, fleet))
         arguments.share("floor_share", floor_share)
-        instant("now", now)
+        now = instant("now", now)
         dearest = float(fleet.cost.max(initial=0.0))
         purse = Purse(budget, now, epoch=epoch, burst=burst, dearest=dearest)
-        least, most = intervals(min_interval, max_interval, n)
+        least, most = arguments.intervals(min_interval, max_interval, n)
         shared = tuple(
             float(given) if given.ndim == 0 else usual
             for given, usual in ((least, 300.0), (most, 14 * _DAY))
         )
         self._lock = threading.RLock()
         self._roster = Roster(epoch, (shared[0], shared[1]), named=fleet.named)
-        self._houses = Houses(Limits() if limits is None else limits, epoch)
-        self._purse, self._floor_share = purse, floor_share
-        self._floor = Purse(
-            budget * floor_share, now, epoch=epoch, burst=None, dearest=dearest, crawls=1.0
-        )
-        self._floor.left = dearest if budget * floor_share > 0 else 0.0
+        self._houses = Houses(arguments.of_kind(Limits, limits or Limits()), epoch)
+        self._purse = purse
+        own = Purse(budget * floor_share, now, epoch=epoch, burst=None, dearest=dearest, crawls=1.0)
+        own.left = dearest if budget * floor_share > 0 else 0.0
         self._now, self._looked = now, now
         group = groups(group, n)
-        visited = instants(last, n)
-        self._roster.add(fleet, group=group, last=visited, not_before=instants(not_before, n))
+        visited, free = instants("last", last, n), instants("not_before", not_before, n)
+        self._roster.add(fleet, group=group, last=visited, not_before=free)
         for name, given in (("least", least), ("most", most)):
             if given.ndim:
                 self._roster.column(name, np.float64, getattr(self._roster, name))[:n] = given
@@ -164,16 +157,16 @@ class Scheduler:
         purse.spend(min(spent, max(purse.left, 0.0)))
         roster = self._roster
         self._houses.grow(roster.hosts, roster.groups, roster.dearest, now)
-        #: Rows in flight whose host was changed meanwhile, and where they are.
-        self._at_host: dict[int, int] = {}
         self._market = Market(roster, purse)
-        self._place_all()
+        self._place_all(own, floor_share)
 
-    def _place_all(self) -> None:
-        """Find everybody a place in the calendar."""
-        self._overdue = Overdue(self._roster)
+    def _place_all(self, own: Purse, share: float) -> None:
+        """Find everybody a place in the calendar; the floor has a purse of its own and a share."""
+        self._floor = Floor(
+            self._roster, self._houses, self._purse, own, share, Overdue(self._roster)
+        )
         self._calendar = Calendar(self._roster)
-        self._calendar.start(self._market.first_level(self._now), self._now)
+        self._calendar.approach.start(self._market.first_level(self._now), self._now)
         self._chooser = Chooser(
             self._roster,
             self._houses,
@@ -181,6 +174,7 @@ class Scheduler:
             self._calendar,
             self._market.asked,
             self._market.worth_it,
+            Thrift(self._roster),
         )
         self._calls = self._chosen = 0
 
@@ -193,11 +187,11 @@ class Scheduler:
             "roster": roster,
             "houses": houses,
             "purse": purse_state(self._purse),
-            "floor": purse_state(self._floor),
-            "floor_share": self._floor_share,
+            "floor": purse_state(self._floor.own),
+            "floor_share": self._floor.share,
             "market": self._market.kept,
             "clock": [self._now, self._looked],
-            "at_host": [list(pair) for pair in self._at_host.items()],
+            "at_host": [list(pair) for pair in self._houses.elsewhere.items()],
         }
         return settings, columns | more
 
@@ -211,12 +205,11 @@ class Scheduler:
         self._roster = read_roster(settings["roster"], columns)
         self._houses = read_houses(settings["houses"], columns, self._roster)
         self._purse = read_purse(settings["purse"], self._roster.dearest)
-        self._floor = read_purse(settings["floor"], self._roster.dearest)
-        self._floor_share = settings["floor_share"]
         self._market = Market(self._roster, self._purse, settings["market"])
         self._now, self._looked = settings["clock"]
-        self._at_host = dict(settings["at_host"])
-        self._place_all()
+        self._houses.elsewhere = dict(settings["at_host"])
+        own = read_purse(settings["floor"], self._roster.dearest)
+        self._place_all(own, settings["floor_share"])
         return self
 
     def __len__(self) -> int:
@@ -244,7 +237,7 @@ class Scheduler:
     @_locked
     def source(self, row: int) -> Source:
         """One source as it is believed to be now."""
-        return self._roster.part(self._roster.check(row))[0]
+        return self._roster.part(arguments.one(self._roster.check(row)))[0]
 
     @property
     @_locked
@@ -252,16 +245,16 @@ class Scheduler:
         """What the decisions took."""
         return Tally(
             calls=self._calls, chosen=self._chosen, scored=self._chooser.scored,
-            moved=self._calendar.moved, rekeyed=self._calendar.rekeyed,
-            scans=self._chooser.scans + self._overdue.scans,
+            moved=self._calendar.approach.moved, rekeyed=self._calendar.approach.rekeyed,
+            scans=self._chooser.scans + self._floor.overdue.scans,
         )  # fmt: skip
 
     @_locked
     def explain(self, row: int, now: float) -> Explanation:
         """What this source is worth now, when it is due, and what holds it back until then."""
-        rows = self._roster.check(row)
+        rows, now = arguments.one(self._roster.check(row)), instant("now", now)
         price = self.price
-        level = self._calendar.lane_level(rows)
+        level = self._calendar.approach.lane_level(rows)
         return explain(
             self._roster, self._houses, self._purse, rows, now,
             price=price, host_price=max(level - price, 0.0),
@@ -271,7 +264,7 @@ class Scheduler:
     @_locked
     def promise(self) -> Promise:
         """Whether everybody is visited once per `max_interval`, and if not, how often."""
-        pace = self._purse.budget * self._purse.share * self._floor_share
+        pace = self._purse.budget * self._purse.share * self._floor.share
         epoch = self._roster.epoch
         return promise(self._roster, self._market.pricing.base, pace / (epoch or 1.0), SAMPLE)
 
@@ -289,10 +282,12 @@ class Scheduler:
         count("k", k)
         now = self._tick(now)
         self._purse.fill(now)
-        self._floor.fill(now)
+        self._floor.own.fill(now)
         if self._purse.share <= 0:
             k = 0  # whoever reads what is crawled stands still: savings would only queue up
-        first = self._unseen(now, k)
+        first = self._floor.choose(now, k, passes_over=self._chooser.passes_over, send=self._send)
+        if len(first):
+            self._calendar.leave(first)
         chosen = self._chooser.best(now, k - len(first))
         self._send(chosen.rows, chosen.cost, now)
         self._chooser.tidy(now)
@@ -301,61 +296,6 @@ class Scheduler:
         self._calls += 1
         self._chosen += len(first) + len(chosen.rows)
         return np.concatenate([first, chosen.rows]) if len(first) else chosen.rows
-
-    def _unseen(self, now: float, k: int) -> Rows:
-        """Sources that were not visited for too long."""
-        taken: list[int] = []
-        if not (self._floor_share > 0 and k > 0):
-            return np.empty(0, dtype=np.int64)
-
-        shut: dict[Door, float] = {}
-
-        def decide(row: int, free: float) -> tuple[float | None, Door | None]:
-            if len(taken) >= k or not self._floor.open:
-                return None, None
-            if free > now:
-                return free, None
-            cost = float(self._roster.record[row, COST])
-            if self._houses.active:
-                until, door = self._door(row, cost, now, shut)
-                if until > now:
-                    return until, door
-            if not self._purse.affords(cost):
-                return (None if self._roster.epoch is None else np.inf), None
-            taken.append(row)
-            shut.clear()
-            self._floor.spend(cost)
-            self._send(np.array([row]), np.array([cost]), now)
-            return -np.inf, None
-
-        self._overdue.visit(now, decide)
-        rows = np.array(taken, dtype=np.int64)
-        if taken:
-            self._calendar.leave(rows)
-        return rows
-
-    def _door(
-        self, row: int, cost: float, now: float, shut: dict[Door, float]
-    ) -> tuple[float, Door | None]:
-        """Until when its host or group does not let this source in, and which of them.
-
-        None where that is so only for its cost: somebody cheaper may be let in.
-        """
-        rows = np.array([row])
-        host: Door = ("host", int(self._roster.host[row]))
-        group: Door = ("group", int(self._roster.group_of(rows)[0]))
-        for door in (host, group):
-            if door in shut:
-                return shut[door], door
-        codes = np.array([host[1]]), np.array([group[1]])
-        ready = self._houses.ready(*codes, np.array([cost]), now)
-        for door, until in ((host, float(ready[0][0])), (group, float(ready[1][0]))):
-            if until > now and self._chooser.passes_over:
-                return until, None
-            if until > now:
-                shut[door] = until
-                return until, door
-        return now, None
 
     def _send(self, rows: Rows, cost: Array, now: float) -> None:
         """These are chosen: in flight and paid for."""
@@ -380,17 +320,23 @@ class Scheduler:
         """These sources were visited.
 
         Where a visit failed, what waits there still waits, and the source is left alone for a
-        while; all others start again at age 0.
+        while; all others start again at age 0. Visits may end any time after the last decision, but
+        not a month later: a source that was visited in a far future would never be due.
         """
         roster, which = self._roster, each_once(self._roster.check(rows))
-        instant("now", now)
-        until = None if not_before is None else instants(not_before, len(which))
+        now = instant("now", now)
+        if now > self._now + AHEAD_S:
+            raise BadInput(
+                f"a visit ended {now - self._now:g} s after the last decision, more than"
+                f" {AHEAD_S:g} s: instants are POSIX seconds; if it is true, call due first"
+            )
+        until = None if not_before is None else instants("not_before", not_before, len(which))
         missed = None if failed is None else per_row("failed", failed, which).astype(bool)
         real = None if spent is None else per_row("spent", spent, which)
         paid = roster.record[which, COST] * ((roster.flags[which] & IN_FLIGHT) != 0)
-        known, moved = self._believe(Estimates.of(estimates))
+        known, moved = self._believe(arguments.estimates(estimates))
         # Beliefs are written; from here on nothing can fail.
-        flying = which[paid > 0]
+        back = which[(paid > 0) & ((roster.flags[which] & REMOVED) == 0)]
         if real is not None:
             self._purse.spend(float((real - paid).sum()))
         roster.flags[which] &= ~np.uint8(IN_FLIGHT)
@@ -407,31 +353,27 @@ class Scheduler:
         if until is not None:
             given = until > -np.inf
             roster.not_before[which[given]] = until[given]
-        hosts = self._asked_hosts(flying)
-        self._overdue.wake(("host", host) for host in hosts.tolist())
-        freed = self._houses.back(hosts) if self._houses.active else []
+        freed = self._come_back(back)
         if len(known) and not np.array_equal(known, which):
             which = np.union1d(which, known)
-        self._replace(which, ahead=True)
-        if freed:
-            self._replace(np.array(freed))
+        self._replace(which, ahead=np.inf)
+        if len(freed):
+            self._replace(freed)
         self._market.drift(moved)
 
     @_locked
     def release(self, rows: Sequence[int] | Rows) -> None:
         """These sources were not visited after all; what they cost stays spent."""
         roster, which = self._roster, np.unique(self._roster.check(rows))
-        which = which[(roster.flags[which] & IN_FLIGHT) != 0]
+        flags = roster.flags[which]
+        back = which[(flags & (IN_FLIGHT | REMOVED)) == IN_FLIGHT]
         roster.flags[which] &= ~np.uint8(IN_FLIGHT)
-        hosts = self._asked_hosts(which)
-        self._overdue.wake(("host", host) for host in hosts.tolist())
-        freed = self._houses.back(hosts) if self._houses.active else []
-        self._replace(np.concatenate([which, np.array(freed, dtype=np.int64)]))
+        self._replace(np.concatenate([back, self._come_back(back)]))
 
     @_locked
     def update(self, estimates: Estimates | Iterable[Estimate]) -> None:
         """Believe something new about some sources."""
-        rows, moved = self._believe(Estimates.of(estimates))
+        rows, moved = self._believe(arguments.estimates(estimates))
         self._replace(rows)
         self._market.drift(moved)
 
@@ -442,24 +384,15 @@ class Scheduler:
         rows, moved = believe(roster, given, self._purse.check)
         if given.cost is not None:
             self._fit()
+            self._chooser.thrift.note(rows)
         if given.cost is not None or given.host is not None or given.group is not None:
             self._houses.grow(roster.hosts, roster.groups, roster.dearest, self._now)
         if given.host is not None or given.group is not None:
             self._calendar.lanes.moved(rows)
         if before is not None:
-            # Who is in flight is still at the host where it was when it was chosen.
-            flying = np.flatnonzero(roster.flags[rows] & IN_FLIGHT)
-            for row, host in zip(rows[flying].tolist(), before[flying].tolist(), strict=True):
-                self._at_host.setdefault(row, host)
+            flying = np.flatnonzero((roster.flags[rows] & (IN_FLIGHT | REMOVED)) == IN_FLIGHT)
+            self._houses.changed(rows[flying], before[flying])
         return rows, moved
-
-    def _asked_hosts(self, rows: Rows) -> npt.NDArray[np.int32]:
-        """The hosts that these rows in flight were sent to."""
-        hosts = self._roster.host[rows]
-        if self._at_host:
-            for at, row in enumerate(rows.tolist()):
-                hosts[at] = self._at_host.pop(row, hosts[at])
-        return hosts
 
     @_locked
     def observe(self, rows: Sequence[int] | Rows, state: npt.ArrayLike, now: float) -> None:
@@ -474,7 +407,7 @@ class Scheduler:
     @_locked
     def add(self, fleet: Fleet, *, group: Sequence[str] | None = None) -> Rows:
         """New sources, never visited; the answer is their rows."""
-        roster, n = self._roster, len(fleet)
+        roster, n = self._roster, len(arguments.of_kind(Fleet, fleet))
         group = groups(group, n)
         self._purse.check(float(fleet.cost.max(initial=0.0)))
         never = np.full(n, -np.inf)
@@ -482,51 +415,59 @@ class Scheduler:
         self._fit()
         self._houses.grow(roster.hosts, roster.groups, roster.dearest, self._now)
         self._calendar.lanes.moved(rows)
-        self._calendar.welcome(self._now)
-        self._overdue.insert(rows)
+        self._chooser.thrift.note(rows)
+        self._calendar.approach.welcome(self._now)
+        self._floor.overdue.insert(rows)
         self._market.drift(new=n)
         return rows
 
     @_locked
     def remove(self, rows: int | Sequence[int] | Rows) -> None:
-        """Never choose these sources again; their row numbers stay taken."""
-        which = self._roster.check(rows)
-        self._roster.flags[which] |= REMOVED
+        """Never choose these sources again; their row numbers stay taken.
+
+        Whoever is in flight makes room at its host at once: perhaps nobody will tell of it.
+        """
+        flags, which = self._roster.flags, np.unique(self._roster.check(rows))
+        which = which[(flags[which] & REMOVED) == 0]
+        flags[which] |= REMOVED
         self._calendar.leave(which)
+        self._replace(self._come_back(which[(flags[which] & IN_FLIGHT) != 0]))
+        self._chooser.thrift.note(which)
         self._market.drift(new=len(which))
 
     @_locked
     def pause(self, rows: int | Sequence[int] | Rows, until: float = np.inf) -> None:
         """Do not choose these sources before then; an instant in the past lets them go on."""
-        which = self._roster.check(rows)
-        not_nan("until", until)
+        which, until = self._roster.check(rows), arguments.until("until", until)
         self._roster.column("paused", np.float64, -np.inf)[which] = until
         self._replace(which)
 
     @_locked
     def block_host(self, host: str, until: float) -> None:
-        """Leave a host alone until then: it said so (Retry-After)."""
-        not_nan("until", until)
-        code = int(self._roster.host_codes([host])[0])
-        roster = self._roster
+        """Leave a host alone until then: it said so (Retry-After).
+
+        That no source has this host now is no mistake: it is remembered for those to come.
+        """
+        until, roster = arguments.until("until", until), self._roster
+        code = int(roster.host_codes([arguments.name("host", host)])[0])
         self._houses.grow(roster.hosts, roster.groups, roster.dearest, self._now)
         sooner = until < self._houses.blocked[code]
         self._houses.blocked[code] = until
         self._houses.any_blocked = True
         if sooner:
             # Who was told to wait longer has to be told.
-            self._overdue.wake([("host", code)])
+            self._floor.overdue.wake([("host", code)])
             self._houses.waiting.pop(code, None)
-            own = np.flatnonzero(roster.host[: roster.n] == code)
+            own = self._calendar.lanes.at_host(code)
             self._replace(own[~roster.out(own)])
 
     @_locked
     def set_budget(self, budget: float, now: float) -> None:
         """Spend this much from now on."""
         self._purse.fill(self._tick(now))
-        self._floor.fill(self._now)
+        self._floor.own.fill(self._now)
         self._purse.set_budget(budget, self._roster.dearest)
-        self._floor.set_budget(budget * self._floor_share, self._roster.dearest)
+        self._floor.own.set_budget(budget * self._floor.share, self._roster.dearest)
         self._market.budget_changed()
 
     @_locked
@@ -534,15 +475,15 @@ class Scheduler:
         """Use the budget only to this share: whoever reads what is crawled cannot keep up."""
         portion = arguments.share("share", share)
         self._purse.fill(self._tick(now))
-        self._floor.fill(self._now)
+        self._floor.own.fill(self._now)
         # The price is not solved anew: the share trembles, and an empty purse takes the best.
-        self._purse.share = self._floor.share = portion
+        self._purse.share = self._floor.own.share = portion
 
     # Inside.
 
     def _tick(self, now: float) -> float:
         """The time, which does not go back."""
-        instant("now", now)
+        now = instant("now", now)
         if now < self._now - SLACK_S:
             raise BadInput(
                 f"time went back by {self._now - now:g} s, more than {SLACK_S:g} s:"
@@ -554,9 +495,15 @@ class Scheduler:
     def _fit(self) -> None:
         """The purses hold the dearest crawl."""
         self._purse.fit(self._roster.dearest)
-        self._floor.fit(self._roster.dearest)
+        self._floor.own.fit(self._roster.dearest)
 
-    def _replace(self, rows: Rows, *, ahead: bool = False) -> None:
+    def _come_back(self, rows: Rows) -> Rows:
+        """These are not at their hosts any more; the answer is who waited for that."""
+        hosts = self._houses.where(rows, self._roster.host[rows])
+        self._floor.overdue.wake(("host", host) for host in hosts.tolist())
+        return self._houses.back(hosts)
+
+    def _replace(self, rows: Rows, *, ahead: float = -np.inf) -> None:
         """Something about these sources changed: find them their place anew."""
         in_order = np.sort(rows)
         if (in_order[1:] == in_order[:-1]).any():
@@ -564,4 +511,4 @@ class Scheduler:
         self._calendar.leave(rows)
         rows = rows[~self._roster.out(rows)]
         self._calendar.place(rows, self._now, ahead=ahead)
-        self._overdue.insert(rows)
+        self._floor.overdue.insert(rows)

@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy.typing as npt
 
-from dayfly.schedule.limits import Houses, Limits, PerName, Purses
+from dayfly.schedule.limits import Houses, Limits
 from dayfly.schedule.purse import Purse
+from dayfly.schedule.purses import PerName, Purses
 from dayfly.schedule.roster import Roster
 
 Column = npt.NDArray[Any]
@@ -58,9 +59,12 @@ def read_roster(settings: Mapping[str, Any], columns: Mapping[str, Column]) -> R
 
 def houses_state(houses: Houses) -> tuple[dict[str, Any], dict[str, Column]]:
     """Hosts and groups: what is allowed, and what has been used of it."""
-    columns: dict[str, Column] = {f"host.{name}": getattr(houses, name) for name in _HOUSE}
+    columns: dict[str, Column] = {
+        f"host.{name}": getattr(houses, name)[: houses.n] for name in _HOUSE
+    }
     for kind, purses in (("host", houses.purses), ("group", houses.group_purses)):
-        columns |= {f"{kind}.purse.{name}": getattr(purses, name) for name in ("left", "at")}
+        for name in ("left", "at"):
+            columns[f"{kind}.purse.{name}"] = getattr(purses, name)[: purses.n]
     limits = {name: getattr(houses.limits, name) for name in _LIMITS}
     kept = {name: _plain(limit) for name, limit in limits.items()}
     return {"limits": kept, "any_blocked": houses.any_blocked}, columns

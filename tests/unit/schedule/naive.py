@@ -333,8 +333,8 @@ class NaiveScheduler:
             return True
         parallel = self._limit("parallel", kept.host)
         if parallel is not None:
-            flying = sum(other.asked == kept.host for other in self.sources if other.in_flight)
-            if flying >= parallel:
+            flying = [other for other in self.sources if other.in_flight and not other.removed]
+            if sum(other.asked == kept.host for other in flying) >= parallel:
                 return True
         return not all(purse.allows(kept.cost) for purse in self._purses_of(kept))
 

@@ -1,11 +1,14 @@
 """What hosts and groups allow, and that the quick way to ask gives the slow way's answer."""
 
+from operator import attrgetter
+
 import numpy as np
 import pytest
 
 from dayfly.errors import BadInput
-from dayfly.schedule.limits import Houses, Limits, Purses
+from dayfly.schedule.limits import Houses, Limits
 from dayfly.schedule.purse import Purse
+from dayfly.schedule.purses import Purses
 
 HOSTS = ["", "a", "b", "c"]
 
@@ -41,7 +44,7 @@ def test_a_host_has_its_manners():
     assert found.ready(a, none, np.ones(1), 5.0)[0][0] <= 5.0
     found.take(a, none, np.ones(1), 5.0)
     assert found.ready(a, none, np.ones(1), 6.0)[0][0] == np.inf  # one is under way
-    assert found.back(a) == []
+    assert found.back(a).tolist() == []
     assert found.ready(a, none, np.ones(1), 6.0)[0][0] == 15.0
     assert found.ready(np.array([0]), none, np.ones(1), 6.0)[0][0] <= 6.0  # nobody in particular
 
@@ -57,7 +60,54 @@ def test_a_purse_may_be_overdrawn_and_then_waits():
     assert purses.amount(a, 0.0)[0] == -1.0  # asking changes nothing
 
 
-@pytest.mark.parametrize("limits", [{"spacing": -1.0}, {"parallel": 0}, {"host_budget": {"a": -1}}])
+@pytest.mark.parametrize("epoch", [None, 60.0])
+def test_names_that_come_one_by_one_are_as_if_all_had_come_at_once(epoch):
+    names = ["", *(f"h{number}" for number in range(300))]
+    limits = Limits(
+        spacing={"h7": 3.0}, parallel={"h9": 2}, host_budget={"h11": 0.5}, group_budget=0.25
+    )
+    once, slowly = Houses(limits, epoch), Houses(limits, epoch)
+    once.grow(names, names, 2.0, 5.0)
+    columns = []
+    for many in range(1, len(names) + 1):
+        slowly.grow(names[:many], names[:many], 2.0, 5.0)
+        columns.append((slowly.next, slowly.purses.left))
+    for part in ("", "purses.", "group_purses."):
+        kept = (
+            ("rate", "burst", "left", "at") if part else ("spacing", "parallel", "next", "blocked")
+        )
+        for name in kept:
+            one, other = (attrgetter(part + name)(these)[: len(names)] for these in (once, slowly))
+            assert one.tolist() == other.tolist(), part + name
+    # A column is copied now and then, not for every name.
+    for which in zip(*columns, strict=True):
+        assert len({id(column) for column in which}) < 10
+
+
+def test_new_names_do_not_touch_what_the_others_have_left():
+    purses = Purses(0.5, None)
+    purses.grow(HOSTS, 2.0, 0.0)
+    purses.spend(np.array([1]), np.array([10.0]), 0.0)
+    purses.grow([*HOSTS, "d"], 2.0, 4.0)
+    assert purses.amount(np.array([1, 4]), 4.0).tolist() == [22.0, 30.0]
+    # A dearer crawl makes room; what came in before found the old purses.
+    purses.grow([*HOSTS, "d"], 40.0, 100.0)
+    assert purses.amount(np.array([1, 4]), 100.0).tolist() == [30.0, 30.0]
+    assert purses.amount(np.array([1, 4]), 110.0).tolist() == [35.0, 35.0]
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [
+        {"spacing": -1.0},
+        {"parallel": 0},
+        {"host_budget": {"a": -1}},
+        {"spacing": "5"},
+        {"parallel": {"a": None}},
+        {"group_budget": [1.0, 2.0]},
+        {"host_budget": {1: 5.0}},
+    ],
+)
 def test_nonsense_is_refused(limits):
     with pytest.raises(BadInput, match=next(iter(limits))):
         Limits(**limits)

@@ -14,6 +14,7 @@ from dayfly.errors import BadInput
 from dayfly.estimate import Estimate, Estimates
 from dayfly.model import Fleet
 from dayfly.schedule import Limits, Scheduler
+from dayfly.schedule.scheduler import AHEAD_S
 
 START = 1_800_000_000.0
 HOUR = 3600.0
@@ -66,6 +67,13 @@ class TestRows:
     def test_rows_are_whole_numbers(self, rows):
         with pytest.raises(BadInput):
             make().release(rows)
+
+    @pytest.mark.parametrize("rows", [[0, 1], []])
+    def test_one_row_is_explained_at_a_time(self, rows):
+        with pytest.raises(BadInput, match="one row"):
+            make().explain(rows, START)
+        with pytest.raises(BadInput, match="one row"):
+            make().source(rows)
 
     def test_no_rows_are_no_news(self):
         scheduler = make()
@@ -132,6 +140,18 @@ class TestTime:
         with pytest.raises(BadInput):
             scheduler.observe([0], [1.0], now)
         assert scheduler.due(START + HOUR, 9).tolist() == []  # still in flight
+
+    def test_no_visit_ended_in_a_far_future(self):
+        scheduler = make(max_interval=HOUR / 2)
+        rows = scheduler.due(START, 9)
+        for ahead in (AHEAD_S + 1.0, 1000 * START):  # milliseconds
+            with pytest.raises(BadInput, match="POSIX seconds"):
+                scheduler.crawled(rows, START + ahead)
+        assert scheduler.due(START + HOUR, 9).tolist() == []  # still in flight
+        # A machine that was asleep tells of what ended when it woke up, or first asks again.
+        scheduler.crawled(rows[:1], START + HOUR + AHEAD_S)
+        scheduler.due(START + 2 * AHEAD_S, 0)
+        scheduler.crawled(rows[1:], START + 2 * AHEAD_S)
 
     def test_it_starts_at_an_instant(self):
         for now in (math.nan, math.inf, -math.inf):
@@ -221,6 +241,142 @@ class TestEstimates:
         with pytest.raises(BadInput, match="spent"):
             scheduler.crawled(rows, START, spent=[1.0, 1.0, bad])
         assert scheduler.due(START + HOUR, 9).tolist() == []
+
+
+class TestWrongKinds:
+    """Text, None and the like where a number, a name or sources are wanted."""
+
+    @pytest.mark.parametrize("bad", ["5", None, [1.0, 2.0], "x", b"5", {}, 10**400])
+    @pytest.mark.parametrize(
+        "say",
+        [
+            lambda s, bad: s.due(bad, 1),
+            lambda s, bad: s.crawled([0], bad),
+            lambda s, bad: s.observe([0], [1.0], bad),
+            lambda s, bad: s.explain(0, bad),
+            lambda s, bad: s.set_budget(bad, START),
+            lambda s, bad: s.set_budget(1.0, bad),
+            lambda s, bad: s.throttle(bad, START),
+            lambda s, bad: s.throttle(0.5, bad),
+            lambda s, bad: s.pause(0, bad),
+            lambda s, bad: s.block_host("a.org", bad),
+            lambda s, bad: make(floor_share=bad),
+            lambda s, bad: make(budget=bad),
+            lambda s, bad: make(min_interval=[bad] * 3),
+            lambda s, bad: make(max_interval={"a": bad}),
+            lambda s, bad: make(last=[[bad]] * 3),
+            lambda s, bad: Scheduler(s.fleet, 1.0, bad),
+            lambda s, bad: Scheduler(bad, 1.0, START),
+            lambda s, bad: s.add(bad),
+        ],
+    )
+    def test_are_refused(self, say, bad):
+        scheduler, twin = make(), make()
+        with pytest.raises(BadInput):
+            say(scheduler, bad)
+        assert scheduler.due(START, 9).tolist() == twin.due(START, 9).tolist() == [2, 1, 0]
+
+    @pytest.mark.parametrize(
+        "say",
+        [
+            lambda s: s.crawled([0], START, None),
+            lambda s: s.crawled([0], START, [1.0]),
+            lambda s: s.update("ab"),
+            lambda s: s.update([Estimate(row="a", time=0.0, arrival=1.0, decay=1.0, worth=1.0)]),
+            lambda s: s.update([Estimate(row=0, time=0.0, arrival="5", decay=1.0, worth=1.0)]),
+            lambda s: s.update(Estimates(row=[0], arrival=["5"])),
+            lambda s: s.update(Estimates(row=[0], host=[None])),
+            lambda s: s.crawled([0], START, not_before=["5"]),
+            lambda s: s.crawled([0], START, failed=["yes"]),
+            lambda s: s.crawled([0], START, spent=["5"]),
+            lambda s: s.observe([0], ["5"], START),
+            lambda s: s.due(START, 1.5),
+            lambda s: s.due(START, "5"),
+            lambda s: s.add(s.fleet, group=["news", None, ""]),
+            lambda s: s.add(s.fleet, group=5),
+            lambda s: make(epoch="60"),
+            lambda s: make(burst="60"),
+            lambda s: make(last=["5", "6", "7"]),
+            lambda s: make(last=5.0),
+            lambda s: make(limits={"spacing": 1.0}),
+            lambda s: s.block_host("", START + HOUR),
+            lambda s: s.block_host(None, START + HOUR),
+            lambda s: s.block_host(["a.org"], START + HOUR),
+        ],
+    )
+    def test_and_so_are_these(self, say):
+        scheduler, twin = make(), make()
+        with pytest.raises(BadInput):
+            say(scheduler)
+        assert believed(scheduler) == believed(twin)
+        assert scheduler.due(START, 9).tolist() == twin.due(START, 9).tolist() == [2, 1, 0]
+
+    def test_numbers_of_any_kind_are_numbers(self):
+        scheduler = make(
+            budget=np.float32(1.0), min_interval=np.int64(0), limits=Limits(parallel=3)
+        )
+        assert scheduler.due(np.float64(START), np.int64(9)).tolist() == [2, 1, 0]
+
+
+class TestHosts:
+    """Who may be asked, also where things change on the way."""
+
+    def test_a_host_that_nobody_has_yet_may_be_blocked(self):
+        scheduler = make()
+        scheduler.block_host("new.org", START + HOUR)
+        rows = scheduler.add(Fleet(arrival=1.0, decay=1e-4, host=["new.org"])).tolist()
+        assert scheduler.explain(rows[0], START).held_by == "blocked host"
+        assert rows[0] not in scheduler.due(START, 9)
+        assert rows[0] in scheduler.due(START + HOUR, 9)
+
+    @pytest.mark.parametrize("lane", [False, True])
+    def test_a_block_may_be_shortened(self, lane):
+        n = 60 if lane else 3
+        scheduler = make(n, budget=100.0, limits=Limits(spacing=1.0) if lane else None)
+        scheduler.block_host("a.org", math.inf)
+        assert scheduler.due(START, 9).tolist() == []
+        scheduler.block_host("a.org", START + 10.0)
+        assert scheduler.due(START + 9.0, 9).tolist() == []
+        assert scheduler.due(START + 10.0, 1).tolist() == [n - 1]
+
+    def test_who_is_removed_in_flight_does_not_keep_its_door(self):
+        scheduler = make(4, budget=10.0, min_interval=0.0, limits=Limits(parallel=1))
+        assert scheduler.due(START, 9).tolist() == [3]
+        assert scheduler.due(START, 9).tolist() == []
+        scheduler.remove(3)
+        scheduler.remove([3, 3])  # once is enough
+        assert scheduler.due(START + 1, 9).tolist() == [2]
+        # Told after all: it has no door to give back, only its cost is put right.
+        left = scheduler._purse.left
+        scheduler.crawled([3], START + 2, spent=[1.5])
+        assert scheduler._purse.left == left - 0.5
+        assert scheduler.due(START + 3, 9).tolist() == []
+        scheduler.release([2, 3])
+        assert scheduler.due(START + 4, 9).tolist() == [2]
+
+    def test_nobody_long_unseen_waits_behind_one_that_is_paused(self):
+        # All but the last are never worth a crawl; they are visited because they never were.
+        arrival, host = [0.0, 0.0, 0.0, 0.0, 1.0], ["a.org"] * 4 + [""]
+        scheduler = Scheduler(
+            Fleet(arrival=arrival, decay=1e-4, host=host), 0.1, START, floor_share=1.0,
+            last=[None] * 4 + [START], limits=Limits(parallel=1),
+        )  # fmt: skip
+        assert scheduler.due(START, 1).tolist() == [0]
+        assert scheduler.due(START + 60, 1).tolist() == []  # the others are at the door
+        scheduler.pause(1)
+        scheduler.release([0])
+        scheduler.remove(0)
+        assert scheduler.due(START + 61, 1).tolist() == [2]
+
+    def test_who_changed_its_host_in_flight_and_is_removed_leaves_the_old_one(self):
+        scheduler = make(4, budget=10.0, min_interval=0.0, limits=Limits(parallel=1))
+        assert scheduler.due(START, 9).tolist() == [3]
+        scheduler.update(Estimates(row=[3], host=["b.org"]))
+        assert scheduler.due(START + 1, 9).tolist() == []
+        scheduler.remove(3)
+        assert scheduler.due(START + 2, 9).tolist() == [2]
+        scheduler.update(Estimates(row=[1, 3], host=["b.org", "a.org"]))
+        assert scheduler.due(START + 3, 9).tolist() == [1]
 
 
 class TestBudget:
