@@ -11,7 +11,7 @@ import numpy as np
 from dayfly.index import relax, stochastic_bound
 from dayfly.lab.batch import Lane, compare, paper_scores
 from dayfly.lab.forms import PrintedDescent
-from dayfly.lab.reference import REFERENCES
+from dayfly.lab.reference import REFERENCES, Reference
 from dayfly.lab.rows import Row, interval, standard_error
 from dayfly.lab.table1 import EPOCH, TABLE_ONE, first_state
 from dayfly.model import Array, Fleet
@@ -105,28 +105,35 @@ def _stochastic(case: str, sample: Sample, epochs: int) -> list[Row]:
 
 def _exact(name: str, ours: float, bound: float | None, **facts: str) -> Row:
     """A row without chance; grids count as such."""
-    return _row(name, (ours, ours, ours), bound, 0.0, facts)
+    return row_of(name, REFERENCES[name], (ours, ours, ours), bound, 0.0, facts)
 
 
 def _measured(name: str, runs: Array, bound: float, epochs: int) -> Row:
-    reference = REFERENCES[name]
+    return measured_row(name, REFERENCES[name], runs, bound, epochs)
+
+
+def measured_row(
+    name: str, reference: Reference, runs: Array, bound: float, epochs: int, **more: str
+) -> Row:
+    """A row from independent runs, one mean each; `more` fills in its note."""
     # What a single run of the papers' length would scatter by.
     scatter = float(runs.std(ddof=1)) * np.sqrt(epochs / LONG)
     ours = interval(runs)
     facts = {"scatter": f"{scatter:.2g}", "runs": f"{len(runs)}", "ours": f"{ours[0]:.1f}"}
     if reference.printed is not None:
         facts["below"] = f"{(ours[0] - float(reference.printed)) / scatter:.1f}"
-    return _row(name, ours, bound, standard_error(runs), facts)
+    return row_of(name, reference, ours, bound, standard_error(runs), {**facts, **more})
 
 
-def _row(
+def row_of(
     name: str,
+    reference: Reference,
     ours: tuple[float, float, float],
     bound: float | None,
     error: float,
     facts: Mapping[str, str],
 ) -> Row:
-    reference = REFERENCES[name]
+    """A row, given what was measured: value, and the ends of its interval."""
     printed = reference.printed
     return Row(
         id=name,

@@ -174,3 +174,30 @@ REFERENCES: dict[str, Reference] = {
     "slides.greedy": _by_age(GREEDY, "260"),
     "slides.whittle": _run(288.70, 0.06, "285", _UNLUCKY),
 }
+
+#: The rows of the learning paper [L], after those above. Nobody else has our learner, and [L]
+#: leaves much open: the right numbers of the first and the last are earlier runs, other seeds.
+LEARNING: dict[str, Reference] = {
+    "allerton.lspe": _run(
+        126.04,
+        0.28,
+        "160",
+        "Mean of {plain} readings of what [L] leaves open; of all tried, κ swept too, runs "
+        "end between {low} and {high} with {fewest} to {most} crawls per step; [L] says one. "
+        "Crawling source 1 always brings 179.8.",
+    ),
+    "allerton.whittle": _run(
+        288.70,
+        0.06,
+        "283",
+        "[J]'s 283.8: the slides' form with one random worth per source and epoch, states seen. "
+        "In the model in which [L] learns the Whittle policy brings {deterministic}.",
+    ),
+    "allerton.ours": _run(
+        260.217,
+        0.016,
+        None,
+        "Not in the papers: our learner from rewards alone, nothing known, {steps} steps; {first} "
+        "over the first 100 and {then} over the first 1,000.",
+    ),
+}

@@ -32,6 +32,7 @@ SECTIONS = {
     ),
     "cdc.": ("Conference paper", "[C], and the same number in [S]."),
     "slides.": ("Slides", "[S]: stochastic setting, M = 1."),
+    "allerton.": ("Learning paper", "[L]: one crawl per step, averages from the first step on."),
 }
 
 _PAPERS = (
@@ -39,6 +40,8 @@ _PAPERS = (
      "Transactions on Control of Network Systems 5(1), 2018."),
     ("C", "The same, IEEE Conference on Decision and Control, 2015."),
     ("S", "The same, slides, Journées MAS, Grenoble 2016."),
+    ("L", "The same: A learning algorithm for the Whittle index policy for scheduling web "
+     "crawlers. Allerton Conference, 2019."),
 )  # fmt: skip
 
 
@@ -90,10 +93,9 @@ def page(study: Study, without_figures: str | None = None) -> str:
         "<h1>The papers, reproduced</h1>",
         _quick(study),
         f'<p class="verdict {"wrong" if wrong else "right"}">{_text(verdict)}</p>',
-        "<p>What three documents on crawling ephemeral content print (a fourth, on learning, "
-        "follows with the learner), what is right, and what <code>dayfly reproduce</code> "
-        "measures. Values are per epoch. The bound is what no policy can exceed with the same "
-        "budget and information.</p>",
+        "<p>What four documents on crawling ephemeral content print, what is right, and what "
+        "<code>dayfly reproduce</code> measures. Values are per epoch. The bound is what no "
+        "policy can exceed with the same budget and information.</p>",
         "<dl>",
         *(f"<dt>[{key}]</dt><dd>{_text(title)}</dd>" for key, title in _PAPERS),
         "</dl>",

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from dayfly.lab import beyond, drawing, figures
+from dayfly.lab import allerton, beyond, drawing, figures
 from dayfly.lab.drawing import Drawn
 from dayfly.lab.papers import LAWS, LONG, measure_law, paper_rows
 from dayfly.lab.rows import Row
@@ -34,6 +34,21 @@ class Effort:
     budgets: tuple[float, ...] = beyond.BUDGETS
     quick: bool = False
 
+    @property
+    def steps(self) -> int:
+        """Steps of a learner: where it ends depends on them, so a quick run has as many."""
+        return LONG if self.epochs >= QUICK.epochs else self.epochs
+
+    @property
+    def lessons(self) -> int:
+        """Runs of our learner."""
+        return min(self.seeds, _LESSONS)
+
+    @property
+    def attempts(self) -> int:
+        """Runs of LSPE(0), each of which is one run per reading of the paper."""
+        return 2 if self.quick else 4
+
 
 FULL = Effort()
 #: For a first look and for tests: the same rows with wider intervals.
@@ -47,6 +62,8 @@ QUICK = Effort(
 
 #: Seeds that advance together in one job.
 _TOGETHER = 20
+#: Runs of our learner.
+_LESSONS = 20
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,7 +114,12 @@ def reproduce(
         found[name] = result
         progress(len(found), len(jobs))
     samples = {case: _joined(found, case) for case in LAWS}
-    rows = paper_rows(samples, effort.epochs)
+    rows = paper_rows(samples, effort.epochs) + allerton.learning_rows(
+        [found["lspe", seed] for seed in range(effort.attempts)],
+        found["ours", 0],
+        samples["epoch_exponential"]["whittle_slides"],
+        effort.epochs,
+    )
     if not draw:
         return Study(rows=rows, papers=[], beyond=[], effort=effort)
     gap = {n: found["gap", n] for n in effort.sizes}
@@ -121,6 +143,16 @@ def _jobs(effort: Effort, *, with_beyond: bool) -> list[Job]:
         for case in LAWS
         for number, seeds in enumerate(groups)
     ]
+    jobs += [
+        # One seed tries everything that may be read into the paper, the others the plain readings.
+        (
+            ("lspe", seed),
+            allerton.measure_lspe,
+            (seed, effort.steps, seed == 0 and not effort.quick),
+        )
+        for seed in range(effort.attempts)
+    ]
+    jobs.append((("ours", 0), allerton.measure_ours, (tuple(range(effort.lessons)), effort.steps)))
     if with_beyond:
         jobs += [
             (("gap", n), beyond.gaps, (n, effort.sizes[n])) for n in sorted(effort.sizes)[::-1]

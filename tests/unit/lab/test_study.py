@@ -18,7 +18,7 @@ def test_how_many_processes_work_on_it_changes_nothing():
         progress=lambda done, total: seen.append((done, total)),
     )
     assert shared.rows == alone.rows
-    assert seen == [(done, 3) for done in range(4)]
+    assert seen == [(done, 8) for done in range(9)]
 
 
 def test_an_error_in_a_process_reaches_the_caller():
