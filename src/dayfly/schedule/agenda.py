@@ -50,9 +50,9 @@ class Agenda:
 
     def note(self, rows: Rows, instants: Array) -> None:
         """These sources are to be looked at then; what was noted before no longer counts."""
+        self._had(rows)
         soon = np.flatnonzero(instants < self._end)
         if len(soon):
-            self._had(rows)
             self._slip(rows[soon], instants[soon])
         self.instant[rows] = instants
 

@@ -27,8 +27,8 @@ from dayfly.schedule.front import FREE, Front
 from dayfly.schedule.lanes import Codes, Lanes
 from dayfly.schedule.roster import COST, NEEDED, SINCE, Roster
 
-#: Where a source is. Out: in flight, removed. Held: in the front only because something of its own
-#: or of its host holds it back. Shelf: one of very many that are worth the same.
+#: Where a source is. Out: in flight, removed. Held: in the front although it has reached the level,
+#: because it waits for its host, or for itself. Shelf: one of very many that are worth the same.
 #: Close and ready are stages only: who is close is in the front, and who is ready in the pool.
 OUT, FAR, NEAR, FRONT, CLOSE, READY, POOL, SHELF, HELD = range(9)
 #: From here on the number is the edition of a far source: how often the entry had moved by then.
@@ -106,7 +106,7 @@ class Approach:
         """
         if len(rows) > _BLOCK:
             for at in range(0, len(rows), _BLOCK):
-                self.place(rows[at : at + _BLOCK], now, stage)
+                self.place(rows[at : at + _BLOCK], now, stage, ahead=ahead)
         elif len(rows):
             self._settle(rows, self._roster.look_up(rows), None, now, stage, ahead=ahead)
 
@@ -176,8 +176,8 @@ class Approach:
             rows, record, far = rows[some], record[:, some], far[some]
         with np.errstate(invalid="ignore", over="ignore"):
             gap = (self._reaches(rows, record, self._entry, now) - far) * (1 - 1e-6)
-        gap[gap != gap] = 0.0  # who is never far will not be asked
-        self._ahead[rows] = gap
+            gap[gap != gap] = 0.0  # who is never far will not be asked
+            self._ahead[rows] = gap
         self._where[rows] = self._edition
 
     def lane_level(self, rows: Rows) -> float:
@@ -283,13 +283,6 @@ class Approach:
         else:
             rows, where = self._come_near(instants, rows, where)
         where[where >= _FIRST_EDITION] = FAR
-        # If the marks have risen much since, ask again.
-        for stage in (FAR, NEAR):
-            these = where == stage
-            mark = self._mark(stage, None)
-            if self.noted[stage] * (1 + _LAG) < mark and these.any():
-                self.place(rows[these], now)
-                rows, where = rows[~these], where[~these]
         for stage, after in ((FAR, NEAR), (NEAR, FRONT)):
             self.place(rows[where == stage], now, after)
 
@@ -385,7 +378,11 @@ class Approach:
         lane = self.lanes.of(rows) if len(self.lanes) else None
         self._count(len(rows), stage, lane)
         due = self._reaches(rows, record, self._mark(stage, lane), self._now)
-        return np.maximum(due, record[FREE]) if inner else due
+        if inner:
+            # Who is held waits for its host alone: its lane may have risen above it meanwhile.
+            due[self._where[rows] == HELD] = -np.inf
+            np.maximum(due, record[FREE], out=due)
+        return due
 
     def _again(self, rows: Rows, stage: int, now: float) -> None:
         self.leave(rows)

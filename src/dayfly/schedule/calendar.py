@@ -23,6 +23,8 @@ _KEEP, _MORE, _PLENTY, _ROOM = 0.5, 128, 8, 4
 _CALM = 0.998
 #: A crowd: so many sources that one host or group cannot serve now; so many of them are kept.
 CROWD, _KEPT = 16, 4
+#: Steps and what is taken from a shelf grow no further than this.
+_MOST_DOUBLINGS = 16
 
 
 #: Members of the pool that wait for the same host or group: "host" or "group", and its number.
@@ -52,10 +54,6 @@ class Calendar:
     @property
     def _where(self) -> npt.NDArray[np.uint8]:
         return self._roster.where
-
-    def place(self, rows: Rows, now: float, *, ahead: float = -np.inf) -> None:
-        """Put sources that are nowhere, and may be chosen some day, where they belong."""
-        self.approach.place(rows, now, ahead=ahead)
 
     def leave(self, rows: Rows) -> None:
         """Take sources from wherever they are."""
@@ -110,13 +108,14 @@ class Calendar:
         if self._shelves and level <= self._shelves[-1][0]:
             # Those on the shelf come before whoever is worth less.
             level = self._shelves[-1][0]
-            self._unshelve(now)
+            self._unshelve(attempt, now)
         self.approach.level, self._fell = level, True
         self.approach.fall(now)
 
     def lower_lanes(self, lanes: Mask, bar: float, attempt: int, now: float) -> None:
         """The same for some lanes."""
-        step = np.maximum(self.lanes.step, _STEP * 2.0**attempt)
+        doubled = 1 << min(attempt, _MOST_DOUBLINGS)
+        step = np.maximum(self.lanes.step, _STEP * doubled)
         level = np.maximum(bar * (1 - _STEP), self.lanes.level * (1 - step))
         self.lanes.level = np.where(lanes, np.where(step < 1, level, 0.0), self.lanes.level)
         self.lanes.step[lanes] = np.minimum(2 * step[lanes], _LONGEST_STEP)
@@ -125,8 +124,8 @@ class Calendar:
             if self.lanes.level[lane] <= value:
                 # Those on the shelf come before whoever is worth less.
                 self.lanes.level[lane] = value
-                self.lanes.take_from_shelf(lane, CROWD)
-                rows = rows[:CROWD]
+                self.lanes.take_from_shelf(lane, CROWD * doubled)
+                rows = rows[: CROWD * doubled]
                 self.approach.place(rows[self._where[rows] == SHELF], now, READY)
         self.approach.fall(now)
 
@@ -215,10 +214,10 @@ class Calendar:
         shelved: Mask = self._where[self.rows] == SHELF
         return shelved
 
-    def _unshelve(self, now: float) -> None:
+    def _unshelve(self, attempt: int, now: float) -> None:
         """Bring the next few from the shelf into the pool."""
         value, rows = self._shelves.pop()
-        few = max(2 * _MORE, int(self._kept))
+        few = max(2 * _MORE, int(self._kept)) << min(attempt, _MOST_DOUBLINGS)
         if len(rows) > few:
             self._shelves.append((value, rows[few:]))
         rows = rows[:few]

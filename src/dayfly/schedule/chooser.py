@@ -87,8 +87,9 @@ class Chooser:
             bar = last if ended else float(np.fmin(max(self.asked(left), 0.0), last))
             if np.isnan(bar):
                 break
-            short = calendar.level > bar or self._out_of_turn(index, taken[:others], ended)
-            lanes = self._short_lanes(index, taken, others, bar, now)
+            wanted = np.inf if ended else self.asked(left)
+            short = calendar.level > bar or self._out_of_turn(index, taken[:others], wanted)
+            lanes = self._short_lanes(index, taken, others, bar, wanted, now)
             if not short and not lanes.any():
                 break
             if short:
@@ -172,16 +173,21 @@ class Chooser:
         where = self.roster.where[rows]
         if (where == SHELF).any():
             return None
-        found: Rows = rows[(where != POOL) & (where != READY)]
+        found: Rows = rows[where != POOL]
         return found
 
-    def _out_of_turn(self, index: Array, taken: Rows, ended: bool) -> bool:
-        """Whether somebody on the shelf comes before one that was taken, or should be taken too."""
+    def _out_of_turn(self, index: Array, taken: Rows, wanted: float) -> bool:
+        """Whether somebody on the shelf comes before one that was taken, or should be taken too.
+
+        `wanted` is what one has to be worth for that; infinite where k or the budget ended it.
+        """
         first = self.calendar.first_on_shelf
         if first is None:
             return False
         alike = taken[index[taken] == self.calendar.level]
-        return not ended or int(self.calendar.rows[alike].max(initial=-1)) > first
+        return (
+            self.calendar.level >= wanted or int(self.calendar.rows[alike].max(initial=-1)) > first
+        )
 
     # Hosts and groups that cannot serve everybody.
 
@@ -204,7 +210,9 @@ class Chooser:
         # Of a crowd some may be back in the pool already, a little early: they are held, too.
         return self._park(calendar.score(now), now) if crowds else np.delete(index, shut)
 
-    def _short_lanes(self, index: Array, taken: Rows, others: int, bar: float, now: float) -> Mask:
+    def _short_lanes(
+        self, index: Array, taken: Rows, others: int, bar: float, wanted: float, now: float
+    ) -> Mask:
         """Lanes that could give more, or whose best may not all have been in the pool.
 
         That counts for the first of those taken; nobody could have come before the others.
@@ -216,7 +224,9 @@ class Chooser:
         rows, cost, worth = self.calendar.rows[taken], self.calendar.cost(taken), index[taken]
         above = lanes.level > bar
         for number, shelves in lanes.shelves.items():
-            above[number] |= shelves[-1][0] >= bar
+            value, waiting = shelves[-1]
+            alike = rows[:others][worth[:others] == value]
+            above[number] |= value >= wanted or value > bar or alike.max(initial=-1) > waiting[0]
         tight = np.flatnonzero(above)
         for kind, codes, all_taken in (
             ("host", lanes.host[tight], self.roster.host[rows]),

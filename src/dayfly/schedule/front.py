@@ -1,8 +1,8 @@
 """Those who will reach the level next, side by side in memory.
 
 A source that comes close to the level is copied here with all that its index needs. So a small move
-of the level, which changes the instants of many thousands, costs a few nanoseconds each and no look
-at the roster; and so does a look at who has reached it.
+of the level, which changes the instants of many thousands, costs some ten nanoseconds each and no
+look at the roster; and so does a look at who has reached it.
 
 An entry waits for the *outer* mark first. Whoever reaches that before the horizon, which is never
 far away, waits for the level itself: the *inner* mark. Who was taken elsewhere is found out when
@@ -20,7 +20,7 @@ from dayfly.schedule.roster import NEEDED, Roster
 
 #: An entry, one cache line: what the index needs, from when on nothing of its own holds the source
 #: back, and whose it is.
-FREE, _ROW, _ENTRY = NEEDED, NEEDED + 1, 8
+FREE, _ROW, _WIDTH = NEEDED, NEEDED + 1, 8
 #: So many entries are looked through at every decision; all of them only now and then.
 _FEW, _MANY = 1 << 14, 1 << 16
 _RUNS, _LEAST = 8, 1024
@@ -44,7 +44,7 @@ class Front:
         #: Places that were ever taken, and those of them that are free again.
         self._n = 0
         self._free = _NOBODY
-        self._entry = np.empty((0, _ENTRY))
+        self._entry = np.empty((0, _WIDTH))
         self._inner = np.empty(0, dtype=bool)
         self._instant = np.empty(0)
         #: Entries that are elsewhere by now, about.
@@ -66,7 +66,7 @@ class Front:
         """New entries; held if they have reached the level and only wait to be free."""
         at = self._places(len(rows))
         instants = np.minimum(instants, _LAST)
-        entry = np.empty((len(rows), _ENTRY))
+        entry = np.empty((len(rows), _WIDTH))
         entry[:, :NEEDED], entry[:, FREE] = record[:NEEDED].T, free
         entry[:, _ROW] = rows
         self._entry[at], self._inner[at], self._instant[at] = entry, inner, instants
@@ -168,7 +168,7 @@ class Front:
         gone = taken[~self._here(self._entry[taken], taken)]
         self._instant[gone] = np.inf
         self._free = np.concatenate([self._free, gone])
-        self._stale, self._horizon = 0, -np.inf
+        self._stale = 0
 
     def _make_room(self, size: int) -> None:
         size += max(size // 4, _LEAST)

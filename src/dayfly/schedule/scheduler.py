@@ -68,7 +68,7 @@ class Tally:
     calls: int
     chosen: int
     scored: int
-    #: Sources put on the agenda, and of these again because the level fell.
+    #: Notes made, on the agenda or in the front, and of these again because the level fell.
     moved: int
     rekeyed: int
     #: Decisions that had to look at every source.
@@ -510,5 +510,5 @@ class Scheduler:
             rows = np.unique(rows)
         self._calendar.leave(rows)
         rows = rows[~self._roster.out(rows)]
-        self._calendar.place(rows, self._now, ahead=ahead)
+        self._calendar.approach.place(rows, self._now, ahead=ahead)
         self._floor.overdue.insert(rows)

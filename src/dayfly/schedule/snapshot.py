@@ -8,8 +8,6 @@ from dayfly.errors import BadInput
 from dayfly.schedule.fileformat import REMEDY, dayfly_version, read_snapshot, write_snapshot
 from dayfly.schedule.scheduler import Scheduler
 
-__all__ = ["load", "read_snapshot", "save", "write_snapshot"]
-
 _Path = str | os.PathLike[str]
 
 

@@ -316,7 +316,7 @@ class Duel:
 TINY = {
     agenda: {"_PAGE": 0.1, "_LEAST_PAGE": 2, "_SLOTS": 4, "_SLIPS": 3, "_RUNS": 2, "_SAMPLE": 4},
     approach: {"_BLOCK": 5, "_FEW": 3, "_BATCH": 1, "_LARGE_BATCH": 3, "_LAST_EDITION": 18},
-    calendar: {"_ROOM": 1, "_MORE": 2, "_KEEP": 1, "_PLENTY": 1, "_KEPT": 1},
+    calendar: {"_ROOM": 1, "_MORE": 2, "_KEEP": 1, "_PLENTY": 1, "_KEPT": 1, "CROWD": 2},
     front: {"_FEW": 2, "_MANY": 4, "_RUNS": 2, "_LEAST": 2, "_BLOCK": 3},
     chooser: {"CROWD": 2},
     lanes: {"_STALE": 0.1},

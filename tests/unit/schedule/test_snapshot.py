@@ -24,7 +24,8 @@ from dayfly.errors import BadInput
 from dayfly.estimate import Estimate, Estimates
 from dayfly.model import Fleet
 from dayfly.schedule import Limits, Scheduler, snapshot
-from dayfly.schedule.snapshot import load, read_snapshot, save, write_snapshot
+from dayfly.schedule.fileformat import read_snapshot, write_snapshot
+from dayfly.schedule.snapshot import load, save
 
 PREAMBLE = 32
 META = {"price": 0.1, "hosts": ["", "a.example", "ü"], "epoch": None, "rows": 3, "on": True}
