@@ -21,6 +21,7 @@ COMMANDS = {
     "index": ("dayfly.cli.index:index", "What one crawl of each source is worth now."),
     "replay": ("dayfly.cli.replay:replay", "Play a recorded trace against policies, cold."),
     "synth": ("dayfly.cli.synth:synth", "Write a trace with known truth."),
+    "league": ("dayfly.cli.league:league", "All policies in all scenarios, at equal budget."),
     "reproduce": ("dayfly.cli.reproduce:reproduce", "The papers' numbers and figures, checked."),
     "trial": ("dayfly.cli.trial:trial", "The scheduler put to the test, beside its aims."),
 }

@@ -33,6 +33,9 @@ def trial(names: tuple[str, ...], quick: bool, out: str | None, as_json: bool) -
     hosts      most of the value on twenty hosts that allow little
     price      a budget that moves, visits that fail
     pressure   a consumer slower than the crawl
+    learning   cold starts: nothing known, rewards or dates seen
+    estimation rates of pages from a few change bits each
+    rhythm     sources that wake and sleep, and pings
 
     Ends with 0 whether or not every aim is reached; the last line says.
     """

@@ -16,7 +16,7 @@ import numpy as np
 
 from dayfly.errors import BadInput
 from dayfly.estimate.base import Estimate
-from dayfly.model import Array, Crawl, Fleet
+from dayfly.model import Array, Crawl, Fleet, Visits
 
 
 class ArrivalEstimator:
@@ -87,6 +87,18 @@ class ArrivalEstimator:
         row = estimate.row
         self.count_[row], self.exposure_[row], self.answered_[row] = estimate.memory
 
+    def learn(self, visits: Visits) -> None:
+        """Update and apply a batch; see `Estimator`."""
+        row = visits.row
+        gap = np.maximum(visits.time - self.answered_[row], 0.0)
+        full = (visits.new > 0) & (visits.new >= visits.shown)
+        known = full | np.isfinite(gap)
+        # Nothing shown has no oldest; then `full` is false and the gap is taken.
+        oldest = np.where(full, np.maximum(visits.oldest, 0.0), np.inf)
+        self.count_[row] += np.where(known, visits.new, 0)
+        self.exposure_[row] += np.where(known, np.minimum(oldest, gap), 0.0)
+        self.answered_[row] = visits.time
+
     def mean(self) -> Fleet:
         """The fleet with posterior mean rates."""
         return self._fleet.replace(arrival=(self._shape + self.count_) / self._total())
@@ -104,6 +116,7 @@ def _evidence(crawl: Crawl, gap: float) -> tuple[int, float]:
     n = len(crawl.items)
     if n and n >= crawl.visible and crawl.oldest_s is not None:
         # Late additions to a feed may be dated before the last visit; they came after it.
-        return n, min(crawl.oldest_s, gap)
+        # A date in the future adds no negative time.
+        return n, max(min(crawl.oldest_s, gap), 0.0)
     # A first visit without dates says nothing about how long its items took to gather.
     return (n, gap) if math.isfinite(gap) else (0, 0.0)

@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from dayfly.model import Crawl, Fleet
+from dayfly.model import Crawl, Fleet, Visits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +69,10 @@ class Estimator(Protocol):
     `update` and `apply` are two steps so that nothing is believed that was not also stored: the
     loop asks for an estimate, commits it together with the crawl, and only then applies it. After
     a restart the stored estimates, applied to a new estimator, bring the belief back bit for bit.
+
+    What one visit teaches concerns its source alone. An estimator whose sources share a prior
+    refits it in a method `refit()` of its own, when it is told to; the prior is a function of the
+    memories and nothing else, so that a restored estimator refits to the same one.
     """
 
     def update(self, crawl: Crawl) -> Estimate:
@@ -80,6 +84,13 @@ class Estimator(Protocol):
 
     def apply(self, estimate: Estimate) -> None:
         """Believe it from now on."""
+        ...
+
+    def learn(self, visits: Visits) -> None:
+        """The same as `update` and `apply` of each visit, for all of them at once.
+
+        This is what a replay calls; every visit of a batch answered.
+        """
         ...
 
     def mean(self) -> Fleet:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dayfly.estimate import ArrivalEstimator, Estimate, check_estimator
-from dayfly.model import Crawl, Fleet
+from dayfly.model import Crawl, Fleet, Visits
 
 
 class Eager(ArrivalEstimator):
@@ -43,6 +43,24 @@ class Restless(ArrivalEstimator):
         return super().sample(np.random.default_rng())
 
 
+class Sloppy(ArrivalEstimator):
+    """Forgets the last visit of a batch."""
+
+    def learn(self, visits: Visits) -> None:
+        before = self.count_.copy()
+        super().learn(visits)
+        self.count_[visits.row[-1:]] = before[visits.row[-1:]]
+
+
+class Growing(ArrivalEstimator):
+    def update(self, crawl: Crawl) -> Estimate:
+        estimate = super().update(crawl)
+        return replace(estimate, memory=(*estimate.memory, *[0.0] * 20))
+
+    def apply(self, estimate: Estimate) -> None:
+        super().apply(replace(estimate, memory=estimate.memory[:3]))
+
+
 @pytest.mark.parametrize(
     ("broken", "promise"),
     [
@@ -50,8 +68,14 @@ class Restless(ArrivalEstimator):
         (Gullible, "without an answer"),
         (Forgetful, "memory"),
         (Restless, "given generator"),
+        (Sloppy, "one by one"),
+        (Growing, "at most 16"),
     ],
 )
 def test_a_broken_promise_is_named(broken, promise):
     with pytest.raises(AssertionError, match=promise):
         check_estimator(broken)
+
+
+def test_more_memory_can_be_allowed():
+    check_estimator(Growing, floats=64)

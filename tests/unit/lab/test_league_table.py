@@ -106,13 +106,13 @@ def test_the_news_are_judged_by_margin_oracle_and_rhythm():
     rows = judged(made())
     assert len(rows) == 3
     margin = rows["margin over every field rule and rival"]
-    assert (round(margin.value, 6), margin.ok) == (0.05, True)
+    assert (round(margin.value, 6), margin.unit, margin.ok) == (5.0, "points", True)
     assert "+25.00" in margin.note
     assert "b6_nutch" in margin.note
     oracle = rows["last 30 days, of oracle"]
     assert (round(oracle.value, 6), oracle.aim, oracle.ok) == (0.9875, "≥ 98.5 %", True)
     rhythm = rows["dayfly.rhythm minus dayfly"]
-    assert (round(rhythm.value, 6), rhythm.ok) == (0.0075, True)
+    assert (round(rhythm.value, 6), rhythm.ok) == (0.75, True)
 
 
 def test_an_aim_that_is_missed_is_told(monkeypatch):

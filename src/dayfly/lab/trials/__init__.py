@@ -1,4 +1,4 @@
-"""Trials of the scheduler: large fleets, polite crawling, price control, back-pressure.
+"""Trials: large fleets, polite crawling, price control, back-pressure, cold starts.
 
 Each one is a module with `run(*, quick=False, progress=None) -> Trial`, imported when it is run.
 """
@@ -16,6 +16,12 @@ NAMES = {
     "hosts": ("dayfly.lab.trials.hosts", "What does politeness cost, beside the bound with it?"),
     "price": ("dayfly.lab.trials.price", "Does the price follow a budget that moves?"),
     "pressure": ("dayfly.lab.trials.pressure", "What if the consumer is slower than the crawl?"),
+    "learning": (
+        "dayfly.lab.trials.learning",
+        "How soon does who knows nothing earn like who does?",
+    ),
+    "estimation": ("dayfly.lab.trials.estimation", "What are a few change bits per page worth?"),
+    "rhythm": ("dayfly.lab.trials.rhythm", "What is it worth to know the time of day?"),
 }
 
 

@@ -193,7 +193,7 @@ def play(
         fleet, budget * phases[0].budget, 0.0, min_interval=10.0, max_interval=np.inf, last=since
     )
     # The one place where the price is taken out of the scheduler's hands.
-    scheduler._market.pricing = Told(float(solved[0])) if told else Pricing(plan.price)
+    scheduler._desk.market.pricing = Told(float(solved[0])) if told else Pricing(plan.price)
     base, full = np.zeros((2, burn_in + HOUR))
     starts = {burn_in + 60 * phase.minute: phase for phase in phases}
     now_failing = phases[0].fail
@@ -206,11 +206,11 @@ def play(
             if scheduler.budget != budget * starts[now].budget:
                 scheduler.set_budget(budget * starts[now].budget, now)
         if now == burn_in:
-            scheduler._market.pricing.steer(_PUT.get(name, 1.0))
+            scheduler._desk.market.pricing.steer(_PUT.get(name, 1.0))
         second = int(now)
         if told:
-            scheduler._market.pricing.base = float(solved[max(second - burn_in, 0)])
-        base[second], full[second] = scheduler._market.pricing.base, scheduler._purse.full
+            scheduler._desk.market.pricing.base = float(solved[max(second - burn_in, 0)])
+        base[second], full[second] = scheduler._desk.market.pricing.base, scheduler._desk.purse.full
 
     def fails(now: float, rows: Rows) -> Mask:
         # By instant and source, so that both runs see the same world.
