@@ -22,7 +22,8 @@ HOWTO = [page for page in PAGES if "howto" in page.parts and FENCED.search(page.
 
 
 @pytest.mark.parametrize("page", HOWTO, ids=lambda page: page.name)
-def test_samples_of_the_how_to_pages_run(page, capsys):
+def test_samples_of_the_how_to_pages_run(page, capsys, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)  # a sample may write what it likes
     for block in FENCED.findall(page.read_text()):
         exec(compile(block, page.name, "exec"), {"__name__": "sample"})
     assert capsys.readouterr().out, "each sample ends by printing something"

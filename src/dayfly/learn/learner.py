@@ -24,8 +24,9 @@ import numpy as np
 from dayfly.estimate.stamps import StampEstimator
 from dayfly.learn.explore import Market
 from dayfly.learn.rhythm import Rhythm
+from dayfly.learn.shape import Shape
 from dayfly.model import Array, Fleet, Rows, Visits
-from dayfly.model.special import lag, rise, saturation
+from dayfly.model.special import rise, saturation
 from dayfly.policies import Contest, top
 
 _DAY = 86400.0
@@ -63,7 +64,9 @@ class Dayfly:
         self.market = Market(contest.decay, contest.epoch, contest.budget / contest.epoch)
         self._last = np.full(n, contest.start)
         self._seen = np.zeros(n, dtype=np.bool_)
-        self._income, self._excess = np.zeros(n), np.zeros(n)
+        self._shape = Shape(contest.decay, contest.epoch, contest.window)
+        #: Items per second, by how many more at the last visit, and worth of an item.
+        self._rate, self._excess, self._worth = np.zeros(n), np.zeros(n), np.ones(n)
         self._gain_mean, self._certainty = np.zeros(n), np.ones(n)
         self._gain_level = np.zeros(n)
         self._next, self._known = -np.inf, 0
@@ -88,13 +91,9 @@ class Dayfly:
         """What a visit to each source is worth now."""
         contest, reach, span = self.contest, self.estimator.reach, self.estimator.span
         age = now - self._last
-        x, step = contest.decay * age, contest.decay * contest.epoch
         with np.errstate(under="ignore"):
-            fades = np.exp(-age / span)
-            # [J, Theorem 1] at age kT: P(2, x) + k e^(−x) (μT − 1 + e^(−μT)).
-            shape = rise(x) + x / step * np.exp(-x) * lag(np.array([step]))
-        income = self._income + self._excess * fades
-        found: Array = income / contest.decay * shape
+            rate = self._rate + self._excess * np.exp(-age / span)
+        found: Array = rate * self._worth / contest.decay * self._shape.at(rate, age)
         factor = None if self._rhythm is None else self._rhythm.factor(now, age)
         if factor is not None:
             found *= factor
@@ -102,7 +101,8 @@ class Dayfly:
         found += self._gain_level * (span * rise(age / span) + reach * rise(age / reach))
         new = np.flatnonzero(~self._seen)
         if len(new):
-            waiting = self._income[new] / contest.decay * saturation(x[new])
+            income = self._rate[new] * self._worth[new]
+            waiting = income / contest.decay * saturation(contest.decay * age[new])
             found[new] = waiting + reach * self._gain_mean[new]
         return found
 
@@ -128,8 +128,8 @@ class Dayfly:
         belief = self.estimator.belief(rows, now)
         worth = self.estimator.worth_of(rows)
         income = belief.mean * worth
-        self._income[rows] = income
-        self._excess[rows] = belief.level * worth - income
+        self._rate[rows], self._worth[rows] = belief.mean, worth
+        self._excess[rows] = belief.level - belief.mean
         self._gain_mean[rows] = self.market.gain_of_mean(belief.mixture, belief.scale * worth)
         self._certainty[rows] = belief.certainty
         self._gain_level[rows] = self.market.gain_of_level(income, belief.shape)
