@@ -8,8 +8,9 @@ from dayfly.schedule.loop import Choice, Loop
 from dayfly.schedule.pressure import Pressure
 from dayfly.schedule.promise import Promise
 from dayfly.schedule.resume import resume
-from dayfly.schedule.scheduler import Scheduler, Tally
+from dayfly.schedule.scheduler import Scheduler
 from dayfly.schedule.snapshot import load, save
+from dayfly.schedule.tally import Tally
 
 __all__ = [
     "Choice",

@@ -82,7 +82,7 @@ class Agenda:
         rows = np.concatenate(found)
         instants = self.instant[rows]
         # A slot early is harmless; who is not due even then has another note.
-        instants, rows = _only(instants <= now + self._width, instants, rows)
+        instants, rows = _only(instants <= now + self._width * (1 + 1e-5), instants, rows)
         if self._twice:
             # Of two notes the last one counts.
             place = np.arange(float(len(rows)))

@@ -1,18 +1,8 @@
 """The way to the pool, stage by stage, so that nobody reaches the level unnoticed.
 
-The index of a source grows with time, so at any level there is one instant at which it reaches it.
-If the level falls, instants that were worked out for a higher one are too late. So a source comes
-closer in stages, each with a *mark* below the level, at which it is looked at again and passes to
-the next:
-
-    far     on the agenda, until it reaches the entry less a fifth
-    near    on the agenda, until it reaches the entry, a sixteenth below the level
-    front   in the front, until it is within 1/64 of the level
-    close   in the front, until it has reached the level and nothing of its own holds it back
-
-A note is in time as long as its mark is not above the level, wherever the level has gone since. So
-a step down concerns those alone whose marks it passes: a small one the close, a few thousandths of
-all, side by side in the front; a large one more of them, but seldom. Early is harmless, late would
+Whoever is not in the pool has a note, on the agenda or in the front: the instant at which it
+reaches the mark of its stage (`marks`). When that has come it passes to the next stage; when the
+level has fallen below a mark, those who wait for it are noted again. Early is harmless, late would
 be wrong: instants are rounded down.
 """
 
@@ -22,23 +12,26 @@ import numpy as np
 import numpy.typing as npt
 
 from dayfly.model import Array, Mask, Rows
+from dayfly.schedule import rests, worth
 from dayfly.schedule.agenda import Agenda
+from dayfly.schedule.columns import Codes
 from dayfly.schedule.front import FREE, Front
-from dayfly.schedule.lanes import Codes, Lanes
-from dayfly.schedule.roster import COST, NEEDED, SINCE, Roster
+from dayfly.schedule.lanes import Lanes
+from dayfly.schedule.marks import (
+    CLOSE,
+    FAR,
+    FIRST_EDITION,
+    FRONT,
+    HELD,
+    LAG,
+    NEAR,
+    OUT,
+    POOL,
+    READY,
+    Marks,
+)
+from dayfly.schedule.roster import NEEDED, Roster
 
-#: Where a source is. Out: in flight, removed. Held: in the front although it has reached the level,
-#: because it waits for its host, or for itself. Shelf: one of very many that are worth the same.
-#: Close and ready are stages only: who is close is in the front, and who is ready in the pool.
-OUT, FAR, NEAR, FRONT, CLOSE, READY, POOL, SHELF, HELD = range(9)
-#: From here on the number is the edition of a far source: how often the entry had moved by then.
-_FIRST_EDITION, _LAST_EDITION = 16, 255
-#: How far below the level one enters the front, and how far below it one is close.
-_ENTRY, _CLOSE = 1 / 16, 1 / 64
-#: How far below the entry the far ones are noted.
-_GAP = 1 / 5
-#: The entry follows the level up when it lags behind by so much more.
-_LAG = 1 / 32
 #: Sources are placed so many at a time: what is computed on the way stays in the cache.
 _BLOCK = 1 << 16
 _FEW = 64
@@ -46,8 +39,6 @@ _FEW = 64
 _BATCH, _LARGE_BATCH = 1 << 12, 1 << 14
 #: When all are placed, this share of them comes soon.
 _SOON = 1 / 4
-#: Rounding errors of instants, as a share of the clock.
-_CLOCK_ERROR = 8 * np.finfo(float).eps
 
 #: Rows, and their records as columns.
 Members = tuple[Rows, Array]
@@ -60,16 +51,8 @@ class Approach:
         self._roster = roster
         self._agenda = Agenda()
         self._front = Front(roster, self._reach, (FRONT, HELD))
-        #: Who reaches the level is ready, who reaches the entry in the front.
-        self.level = self._entry = np.inf
-        #: Highest mark for which anybody is noted, by stage; lanes keep their own.
-        self.noted = dict.fromkeys((FAR, NEAR, FRONT, CLOSE), 0.0)
         self.lanes = Lanes(roster)
-        #: The entry for which it was worked out when far ones will be near, by edition.
-        self._edition = _FIRST_EDITION
-        self._entry_of: Array = np.zeros(_LAST_EDITION + 1)
-        #: Whether somebody in the front may be noted for a lower level.
-        self._rose = False
+        self.marks = Marks(roster, self.lanes)
         self._n, self._now = 0, 0.0
         #: Whoever is noted on the agenda before then has been looked at, so far ahead of its time.
         self._until, self._lead = -np.inf, 0.125
@@ -80,8 +63,8 @@ class Approach:
 
     def start(self, level: float, now: float) -> None:
         """Place all sources of the roster."""
-        self.level, self._now = level, now
-        self._set_entry()
+        self.marks.level, self._now = level, now
+        self.marks.set_entry()
         self.welcome(now)
 
     def welcome(self, now: float) -> None:
@@ -123,10 +106,10 @@ class Approach:
         """The same, with their records at hand, and from when on they are free, if that is."""
         lane = self.lanes.of(rows) if len(self.lanes) else None
         while stage <= CLOSE:
-            mark = self._mark(stage, lane)
-            due = self._reaches(rows, record, mark, now)
+            mark = self.marks.of(stage, lane)
+            due = worth.reaches(self._roster, rows, record, mark, now)
             if stage == CLOSE:
-                free = self._roster.free_at(rows, record) if free is None else free
+                free = rests.free_at(self._roster, rows, record) if free is None else free
                 np.maximum(due, free, out=due)
             later = due > (max(self._until, now) if stage <= NEAR else now)
             part = slice(None) if later.all() else np.flatnonzero(later)
@@ -137,7 +120,7 @@ class Approach:
                     self._look_ahead(rows[part], record[:, part], due[part], ahead, now)
             elif isinstance(part, slice) or len(part):
                 if free is None:
-                    free = self._roster.free_at(rows, record)
+                    free = rests.free_at(self._roster, rows, record)
                 self._count(len(due[part]), stage, own)
                 self._front.enter(
                     rows[part], record[:, part], free[part], due[part], inner=stage == CLOSE
@@ -152,7 +135,7 @@ class Approach:
             above = stage < FRONT and self._all_above(rows, record, lane, now)
             stage = CLOSE if above else stage + 1
         if stage == READY and free is None:
-            free = self._roster.free_at(rows, record)
+            free = rests.free_at(self._roster, rows, record)
             held = np.flatnonzero(free > now)
             if len(held):
                 self.hold(rows[held], record[:, held], free[held])
@@ -165,7 +148,7 @@ class Approach:
         """Whether all of these few have reached the level: asked once, not stage by stage."""
         if lane is not None or len(rows) > _FEW:
             return False
-        return bool((self._roster.index(rows, record, now) >= self.level).all())
+        return bool((worth.index(self._roster, rows, record, now) >= self.marks.level).all())
 
     def _look_ahead(self, rows: Rows, record: Array, far: Array, until: float, now: float) -> None:
         """Work out when those will be near who are far before then, and remember it."""
@@ -175,28 +158,11 @@ class Approach:
             some = np.flatnonzero(far < until)
             rows, record, far = rows[some], record[:, some], far[some]
         with np.errstate(invalid="ignore", over="ignore"):
-            gap = (self._reaches(rows, record, self._entry, now) - far) * (1 - 1e-6)
+            near = worth.reaches(self._roster, rows, record, self.marks.entry, now)
+            gap = (near - far) * (1 - 1e-6)
             gap[gap != gap] = 0.0  # who is never far will not be asked
             self._ahead[rows] = gap
-        self._where[rows] = self._edition
-
-    def lane_level(self, rows: Rows) -> float:
-        """The level that the lane of this row has of its own; 0 if none."""
-        lane = self.lanes.of(rows)
-        return float(self.lanes.level[lane[0]]) if lane[0] >= 0 else 0.0
-
-    def _mark(self, stage: int, lane: Codes | None) -> Array | float:
-        """The index at which who is in this stage, in these lanes, is looked at again."""
-        level: Array | float = self.level
-        entry: Array | float = self._entry
-        if lane is not None:
-            own: Array = np.append(self.lanes.level, 0.0)[lane]  # the last one for who has none
-            level, entry = np.maximum(own, level), np.maximum(own * (1 - _ENTRY), entry)
-        if stage == FAR:
-            return entry * (1 - _GAP)
-        if stage == NEAR:
-            return entry
-        return level * (1 - _CLOSE) if stage == FRONT else level
+        self._where[rows] = self.marks.edition
 
     def _note(self, rows: Rows, instants: Array, stage: int, lane: Codes | None) -> None:
         self._agenda.note(rows, instants)
@@ -206,39 +172,7 @@ class Approach:
     def _count(self, many: int, stage: int, lane: Codes | None) -> None:
         """So many, in these lanes, were noted for the mark of this stage."""
         self.moved += many
-        mark = self._mark(stage, None)
-        assert isinstance(mark, float)
-        self.noted[stage] = max(self.noted[stage], mark)
-        if lane is not None and (lane >= 0).any():
-            own = lane[lane >= 0]
-            np.maximum.at(self.lanes.noted[:, stage - FAR], own, self._mark(stage, own))
-
-    def _reaches(self, rows: Rows, record: Array, mark: Array | float, now: float) -> Array:
-        """An instant not after that at which the index reaches the mark."""
-        if (mark if isinstance(mark, float) else np.max(mark)) <= 0:
-            return np.full(len(rows), -np.inf)
-        # A hair lower: who saturates just at the mark reaches it in floats, if not on paper.
-        fee = record[COST] * (mark * (1 - 1e-10))
-        due = self._roster.curves(rows, record).age_below(fee)
-        epoch = self._roster.epoch
-        with np.errstate(invalid="ignore"):
-            if epoch is None:
-                due += record[SINCE]
-                due -= _CLOCK_ERROR * abs(now)
-            else:
-                # The slotted index is that of continuous time an epoch later at most, two where the
-                # state was seen in between: γ(kT) ≤ γ_k ≤ γ((k+1)T).
-                due /= epoch
-                np.ceil(due, out=due)
-                due += record[SINCE]
-                due -= 2.0 + 2e-9 if self._roster.any_observed else 1.0 + 2e-9
-                due *= epoch
-        # Never visited, and never worth it: the sum of two infinities.
-        due[due != due] = np.inf
-        surging = self._roster.surging(rows)
-        if surging is not None:
-            due[surging] = -np.inf
-        return due
+        self.marks.note(stage, lane)
 
     # Time goes by.
 
@@ -282,7 +216,7 @@ class Approach:
             rows, where = rows[~lifted], where[~lifted]
         else:
             rows, where = self._come_near(instants, rows, where)
-        where[where >= _FIRST_EDITION] = FAR
+        where[where >= FIRST_EDITION] = FAR
         for stage, after in ((FAR, NEAR), (NEAR, FRONT)):
             self.place(rows[where == stage], now, after)
 
@@ -290,14 +224,14 @@ class Approach:
         self, instants: Array, rows: Rows, where: npt.NDArray[np.uint8]
     ) -> tuple[Rows, npt.NDArray[np.uint8]]:
         """Note those as near for whom it was worked out when; the others are the answer."""
-        entry = self._entry_of[where]
-        known = (where >= _FIRST_EDITION) & (entry <= self.level)
-        known &= entry * (1 + _LAG) >= self._entry
+        entry = self.marks.entry_of[where]
+        known = (where >= FIRST_EDITION) & (entry <= self.marks.level)
+        known &= entry * (1 + LAG) >= self.marks.entry
         near = instants + self._ahead[rows]
         known &= near > self._until
         if not known.any():
             return rows, where
-        self.noted[NEAR] = max(self.noted[NEAR], float(entry[known].max()))
+        self.marks.noted[NEAR] = max(self.marks.noted[NEAR], float(entry[known].max()))
         self._agenda.note(rows[known], near[known])
         self._where[rows[known]] = NEAR
         self.moved += int(np.count_nonzero(known))
@@ -313,63 +247,48 @@ class Approach:
             rows, record = rows[some], record[:, some]
         # Where the level has risen since they may have to wait once more.
         if len(rows):
-            self._settle(rows, record, record[FREE], now, CLOSE if self._rose else POOL)
+            self._settle(rows, record, record[FREE], now, CLOSE if self.marks.rose else POOL)
 
     def _lifted(self, rows: Rows) -> Mask:
         """Whose lane has a level above that of all."""
         own = self.lanes.of(rows)
-        lifted: Mask = (own >= 0) & (self.lanes.level[own] > self.level)
+        lifted: Mask = (own >= 0) & (self.lanes.level[own] > self.marks.level)
         return lifted
 
     # The level moves.
 
-    def rise(self, level: float) -> None:
-        """The level is higher now, or the same."""
-        self.level, self._rose = level, True
-        if self.level * (1 - _ENTRY) > self._entry * (1 + _LAG):
-            self._set_entry()
-
-    def _set_entry(self) -> None:
-        """The entry follows the level; what is worked out from now on is another edition."""
-        self._entry = self.level * (1 - _ENTRY)
-        self._edition += 1
-        if self._edition > _LAST_EDITION:
-            where = self._roster.where[: self._n]
-            where[where >= _FIRST_EDITION] = FAR
-            self._edition = _FIRST_EDITION
-        self._entry_of[self._edition] = self._entry
-
     def fall(self, now: float) -> None:
         """Levels have fallen: note those again whose marks have become too high."""
-        if self.noted[NEAR] > self.level or self._entry > self.level:
-            self._set_entry()
+        marks = self.marks
+        if marks.noted[NEAR] > marks.level or marks.entry > marks.level:
+            marks.set_entry()
         for stage in (CLOSE, FRONT):
-            if self.noted[stage] > self.level:
-                self.noted[stage] = 0.0
+            if marks.noted[stage] > marks.level:
+                marks.noted[stage] = 0.0
                 self.rekeyed += self._front.renew(inner=stage == CLOSE)
-                self._rose = self._rose and stage != CLOSE
+                marks.rose = marks.rose and stage != CLOSE
         for stage in (NEAR, FAR):
-            if self.noted[stage] > self.level:
+            if marks.noted[stage] > marks.level:
                 where = self._where[: self._n]
                 members = where == stage
                 if stage == FAR:
-                    members |= where >= _FIRST_EDITION
+                    members |= where >= FIRST_EDITION
                 rows: Rows = np.flatnonzero(members)
                 if len(self.lanes):
                     rows = rows[self.lanes.of(rows) < 0]
-                self.noted[stage] = 0.0
+                marks.noted[stage] = 0.0
                 self._again(rows, stage, now)
         if not len(self.lanes):
             return
         for stage, numbers in ((FRONT, (FRONT, CLOSE)), (NEAR, (NEAR,)), (FAR, (FAR,))):
             noted = self.lanes.noted[:, [number - FAR for number in numbers]]
-            high = noted.max(axis=1) > np.maximum(self.lanes.level, self.level)
+            high = noted.max(axis=1) > np.maximum(self.lanes.level, marks.level)
             if high.any():
                 rows = self.lanes.rows(high)
                 where = self._where[rows]
                 for number in numbers:
                     self.lanes.noted[high, number - FAR] = 0.0
-                far = (where >= _FIRST_EDITION) & (stage == FAR)
+                far = (where >= FIRST_EDITION) & (stage == FAR)
                 self._again(rows[(where == stage) | far], stage, now)
 
     def _reach(self, rows: Rows, record: Array, inner: bool) -> Array:
@@ -377,7 +296,7 @@ class Approach:
         stage = CLOSE if inner else FRONT
         lane = self.lanes.of(rows) if len(self.lanes) else None
         self._count(len(rows), stage, lane)
-        due = self._reaches(rows, record, self._mark(stage, lane), self._now)
+        due = worth.reaches(self._roster, rows, record, self.marks.of(stage, lane), self._now)
         if inner:
             # Who is held waits for its host alone: its lane may have risen above it meanwhile.
             due[self._where[rows] == HELD] = -np.inf

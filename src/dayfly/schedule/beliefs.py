@@ -63,9 +63,9 @@ def believe(
         roster.cheapest = min(roster.cheapest, float(new["cost"].min()))
         roster.dearest = max(roster.dearest, float(new["cost"].max()))
     if hosts is not None:
-        roster.host[rows] = roster.host_codes(hosts)
+        roster.host[rows] = roster.hosts.codes(hosts)
     if groups is not None:
-        roster.column("group", np.int32, 0)[rows] = roster.group_codes(groups)
+        roster.column("group", np.int32, 0)[rows] = roster.groups.codes(groups)
     return rows, _moved(old, new)
 
 

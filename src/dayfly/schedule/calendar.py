@@ -11,7 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from dayfly.model import Array, Mask, Rows
-from dayfly.schedule.approach import CLOSE, OUT, POOL, READY, SHELF, Approach
+from dayfly.schedule import worth
+from dayfly.schedule.approach import Approach
+from dayfly.schedule.marks import CLOSE, OUT, POOL, READY, SHELF
 from dayfly.schedule.roster import COST, NEEDED, SINCE, Roster
 
 #: First step down, as a share of the level; steps grow fourfold while too few are found.
@@ -37,7 +39,7 @@ class Calendar:
     def __init__(self, roster: Roster) -> None:
         self._roster = roster
         self.approach = Approach(roster)
-        self.lanes = self.approach.lanes
+        self.lanes, self._marks = self.approach.lanes, self.approach.marks
         #: Members of the pool.
         self.rows: Rows = np.empty(0, dtype=np.int64)
         self._record = np.empty((NEEDED, 0))
@@ -49,7 +51,7 @@ class Calendar:
     @property
     def level(self) -> float:
         """Who has reached it is in the pool."""
-        return self.approach.level
+        return self._marks.level
 
     @property
     def _where(self) -> npt.NDArray[np.uint8]:
@@ -98,7 +100,7 @@ class Calendar:
     def score(self, now: float) -> Array:
         """The index of every member of the pool."""
         self._join()
-        return self._roster.index(self.rows, self._record, now)
+        return worth.index(self._roster, self.rows, self._record, now)
 
     def lower(self, bar: float, attempt: int, now: float) -> None:
         """Lower the level towards the bar: by a small step, at each attempt four times as large."""
@@ -109,7 +111,7 @@ class Calendar:
             # Those on the shelf come before whoever is worth less.
             level = self._shelves[-1][0]
             self._unshelve(attempt, now)
-        self.approach.level, self._fell = level, True
+        self._marks.level, self._fell = level, True
         self.approach.fall(now)
 
     def lower_lanes(self, lanes: Mask, bar: float, attempt: int, now: float) -> None:
@@ -138,7 +140,7 @@ class Calendar:
         """
         later = np.zeros(len(self.rows), bool)
         for kind, code, members in crowds:
-            lane = self.lanes.open(kind, code, [*self.approach.noted.values()])
+            lane = self.lanes.open(kind, code, [*self._marks.noted.values()])
             members = members[np.lexsort((self.rows[members], -index[members]))]
             level = float(index[members[_KEPT]])
             if level >= max(self.lanes.level[lane], self.level):
@@ -159,7 +161,7 @@ class Calendar:
     def _shelve_lane(self, lane: int, members: Rows) -> None:
         """Put those on the lane's shelf that are worth just its level, for ever."""
         rows = self.rows[members[np.isneginf(self._record[SINCE, members])]]
-        surging = self._roster.surging(rows)
+        surging = worth.surging(self._roster, rows)
         if surging is not None:
             rows = rows[~surging]
         if len(rows) > CROWD:
@@ -182,13 +184,17 @@ class Calendar:
         keep = int(self._kept)
         # Members may lie below the level; it is not for this to lower it.
         level = float(np.partition(index, len(index) - keep)[len(index) - keep])
-        self.approach.rise(max(self.level, level))
+        self._marks.rise(max(self.level, level))
         kept = index >= self.level
         if np.count_nonzero(kept) > _ROOM * self._kept:
             kept &= ~self._shelve(index, keep)
-        rest = self.rows[~kept]
+        gone = ~kept & (self._where[self.rows] == POOL)
+        # The front is for those who come next; all others have a longer way back.
+        next_ones = index >= self._marks.entry
+        ahead, behind = self.rows[gone & next_ones], self.rows[gone & ~next_ones]
         self._keep(kept)
-        self.approach.place(rest[self._where[rest] == POOL], now, CLOSE)
+        self.approach.place(ahead, now, CLOSE)
+        self.approach.place(behind, now)
 
     # Ties: sources that were never visited and look alike are worth the same for ever.
 
@@ -202,7 +208,7 @@ class Calendar:
     def _shelve(self, index: Array, keep: int) -> Mask:
         """Put all but the first of those on a shelf that are worth just the level."""
         alike = (index == self.level) & np.isneginf(self._record[SINCE])
-        surging = self._roster.surging(self.rows)
+        surging = worth.surging(self._roster, self.rows)
         if surging is not None:
             alike &= ~surging
         rows = np.sort(self.rows[alike])[keep:]

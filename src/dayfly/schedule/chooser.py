@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from dayfly.model import Array, Mask, Rows
-from dayfly.schedule.approach import POOL, READY, SHELF
 from dayfly.schedule.calendar import CROWD, Calendar, Crowd
-from dayfly.schedule.lanes import Codes
+from dayfly.schedule.columns import Codes
 from dayfly.schedule.limits import Houses
+from dayfly.schedule.marks import POOL, READY, SHELF
 from dayfly.schedule.purse import Purse
 from dayfly.schedule.roster import Roster
 from dayfly.schedule.thrift import Thrift

@@ -24,6 +24,7 @@ import numpy.typing as npt
 
 from dayfly.errors import BadInput
 from dayfly.files import replacing
+from dayfly.schedule.columns import aligned
 
 _Column = npt.NDArray[Any]
 _Path = str | os.PathLike[str]
@@ -245,7 +246,7 @@ def _check_layout(header: _Header, room: int, path: _Path) -> None:
 
 def _read(file: io.FileIO, section: _Section, where: str) -> _Column:
     """The next section, straight into its array."""
-    column = np.empty(section.shape, _DTYPES[section.dtype])
+    column = aligned(tuple(section.shape), _DTYPES[section.dtype])
     raw = column.reshape(-1).view(np.uint8).data
     crc, done = 0, 0
     while done < len(raw):

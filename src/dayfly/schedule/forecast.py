@@ -8,6 +8,7 @@ import numpy as np
 
 from dayfly.index import whittle_index
 from dayfly.model import Array, Fleet, Rows
+from dayfly.schedule import rests, worth
 from dayfly.schedule.limits import Houses
 from dayfly.schedule.purse import Purse
 from dayfly.schedule.roster import COST, IN_FLIGHT, REMOVED, SINCE, Roster
@@ -54,7 +55,7 @@ def explain(
     longest = due_age(one, price + host_price, roster.epoch)
     begin = since if roster.epoch is None else since * roster.epoch
     ripe = now if np.isneginf(since) else max(begin + longest, now)
-    ripe = max(min(ripe, float(roster.overdue_at(rows)[0])), now)
+    ripe = max(min(ripe, float(rests.overdue_at(roster, rows)[0])), now)
     held_by, until = _hold(roster, houses, rows, record, now)
     if not held_by and ripe > now:
         held_by, until = "price", ripe
@@ -65,8 +66,8 @@ def explain(
     return Explanation(
         row=int(rows[0]),
         age=max(now - visited, 0.0),
-        waiting=float(roster.waiting(rows, record, now)[0]),
-        index=float(roster.index(rows, record, now)[0]),
+        waiting=float(worth.waiting(roster, rows, record, now)[0]),
+        index=float(worth.index(roster, rows, record, now)[0]),
         price=price,
         host_price=host_price,
         due=max(ripe, now if until is None else until),
@@ -88,8 +89,8 @@ def _hold(
     holds = [
         (-np.inf if paused is None else float(paused[row]), "paused"),
         (float(roster.not_before[row]), "not_before"),
-        (float(roster.back_off(rows)[0]), "back-off"),
-        (float(roster.rested_at(rows, roster.visited[rows])[0]), "min_interval"),
+        (float(rests.back_off(roster, rows)[0]), "back-off"),
+        (float(rests.rested_at(roster, rows, roster.visited[rows])[0]), "min_interval"),
     ]
     group = int(roster.group_of(rows)[0])
     holds += houses.holds(int(roster.host[row]), group, float(record[COST, 0]), now)

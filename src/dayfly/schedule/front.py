@@ -16,6 +16,7 @@ from collections.abc import Callable
 import numpy as np
 
 from dayfly.model import Array, Mask, Rows
+from dayfly.schedule.columns import longer
 from dayfly.schedule.roster import NEEDED, Roster
 
 #: An entry, one cache line: what the index needs, from when on nothing of its own holds the source
@@ -84,7 +85,9 @@ class Front:
         again = min(many, len(self._free))
         more = many - again
         if self._n + more > len(self._entry):
-            self._make_room(self._n + more)
+            for name in ("_entry", "_inner", "_instant"):
+                column = getattr(self, name)[: self._n]
+                setattr(self, name, longer(column, self._n + more))
         kept = len(self._free) - again
         at = np.concatenate([self._free[kept:], np.arange(self._n, self._n + more)])
         self._free = self._free[:kept]
@@ -169,11 +172,3 @@ class Front:
         self._instant[gone] = np.inf
         self._free = np.concatenate([self._free, gone])
         self._stale = 0
-
-    def _make_room(self, size: int) -> None:
-        size += max(size // 4, _LEAST)
-        for name in ("_entry", "_inner", "_instant"):
-            column = getattr(self, name)
-            longer = np.empty((size, *column.shape[1:]), dtype=column.dtype)
-            longer[: self._n] = column[: self._n]
-            setattr(self, name, longer)

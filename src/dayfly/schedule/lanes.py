@@ -14,10 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from dayfly.model import Array, Mask, Rows
-from dayfly.schedule.columns import longer
+from dayfly.schedule.columns import Codes, longer
 from dayfly.schedule.roster import Roster
 
-Codes = npt.NDArray[np.integer[Any]]
 #: The rows of each host are sorted anew when so many, as a share of all, have come or moved.
 _STALE = 1 / 16
 
@@ -82,6 +81,11 @@ class Lanes:
         if len(self._of["group"]):
             lane = np.where(lane >= 0, lane, self.of_group(rows))
         return lane
+
+    def level_of(self, row: int) -> float:
+        """The level that the lane of this row has of its own; 0 if none."""
+        lane = int(self.of(np.array([row]))[0])
+        return float(self.level[lane]) if lane >= 0 else 0.0
 
     def of_group(self, rows: Rows) -> Codes:
         """The lane of each row's group, -1 for none."""

@@ -15,14 +15,14 @@ import numpy as np
 from dayfly.errors import BadInput
 from dayfly.model import Array, Mask, Rows
 from dayfly.schedule.arguments import number
-from dayfly.schedule.columns import longer
-from dayfly.schedule.lanes import Codes
+from dayfly.schedule.columns import Codes, longer
 from dayfly.schedule.purse import ROUNDING, Purse
 from dayfly.schedule.purses import PerName, Purses, per_name
 
 #: What each column of the hosts holds where nothing has happened.
 _RESTING = {
-    "spacing": 0.0, "parallel": math.inf, "next": -math.inf, "blocked": -math.inf, "under_way": 0,
+    "spacing": 0.0, "parallel": math.inf, "next_at": -math.inf, "blocked": -math.inf,
+    "under_way": 0,
 }  # fmt: skip
 
 
@@ -71,7 +71,7 @@ class Houses:
         self.spacing: Array = np.empty(0)
         self.parallel: Array = np.empty(0)
         #: From when on the next source of a host may be chosen; until when it asked for peace.
-        self.next: Array = np.empty(0)
+        self.next_at: Array = np.empty(0)
         self.blocked: Array = np.empty(0)
         self.under_way = np.empty(0, np.int32)
         self.purses = Purses(limits.host_budget, epoch)
@@ -108,7 +108,7 @@ class Houses:
 
         Infinite while all doors of a host are busy.
         """
-        by_host = np.maximum(self.next[host], self.blocked[host])
+        by_host = np.maximum(self.next_at[host], self.blocked[host])
         if self.purses.active:
             by_host = np.maximum(by_host, self.purses.ready(host, cost, now))
         if self.limits.parallel is not None:
@@ -129,7 +129,7 @@ class Houses:
             left = purses.amount(codes, now) - (spent[last] - spent[first])
             found &= left > purses.slack(codes)
         if kind == "host":
-            found &= np.maximum(self.next[codes], self.blocked[codes]) <= now
+            found &= np.maximum(self.next_at[codes], self.blocked[codes]) <= now
             doors = np.where(self.spacing[codes] > 0, 1.0, np.inf)
             doors = np.minimum(doors, self.parallel[codes] - self.under_way[codes])
             found &= last - first < doors
@@ -139,7 +139,7 @@ class Houses:
         """What holds one source back, by name, and until when."""
         one, costs = np.array([host]), np.array([cost])
         found = [
-            (float(self.next[host]), "host spacing"),
+            (float(self.next_at[host]), "host spacing"),
             (float(self.blocked[host]), "blocked host"),
         ]
         if self.under_way[host] >= self.parallel[host]:
@@ -235,7 +235,7 @@ class Houses:
         np.add.at(self.under_way, host, 1)
         spacing = self.spacing[host]
         spaced = host[spacing > 0]
-        self.next[spaced] = now + self.spacing[spaced]
+        self.next_at[spaced] = now + self.spacing[spaced]
         if self.purses.active:
             self.purses.spend(host, cost, now)
         if self.group_purses.active:
@@ -246,7 +246,7 @@ class Houses:
         for row, host in zip(rows.tolist(), before.tolist(), strict=True):
             self.elsewhere.setdefault(row, host)
 
-    def where(self, rows: Rows, host: Codes) -> Codes:
+    def sent_to(self, rows: Rows, host: Codes) -> Codes:
         """The hosts that these rows were sent to, asked as they come back."""
         if not self.elsewhere:
             return host

@@ -14,6 +14,7 @@ import numpy as np
 
 from dayfly.index import relax
 from dayfly.model import Array
+from dayfly.schedule import worth
 from dayfly.schedule.pricing import Pricing
 from dayfly.schedule.purse import Purse
 from dayfly.schedule.roster import COST, REMOVED, Roster
@@ -123,7 +124,7 @@ class Market:
         if not len(rows):
             return 0.0
         record = roster.look_up(rows)
-        index = roster.index(rows, record, now)
+        index = worth.index(roster, rows, record, now)
         many = 4 * max(purse.left, purse.budget, 0.0) / float(record[COST].mean()) + 256
         keep = min(int(many / stride) + 1, len(rows))
         return max(float(np.partition(index, len(rows) - keep)[len(rows) - keep]), self.price)

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable
 import numpy as np
 
 from dayfly.model import Rows
+from dayfly.schedule import rests
 from dayfly.schedule.roster import IN_FLIGHT, REMOVED, Roster
 
 #: The queue holds the longest unseen: this share of all sources, but at least so many.
@@ -44,7 +45,7 @@ class Overdue:
         #: Those behind a door that is shut, the first of each door where it is in the queue, until
         #: when each is shut, and when to look at it again.
         self._behind: dict[Door, list[Entry]] = {}
-        self._first: dict[int, Door] = {}
+        self._first: dict[int, list[Door]] = {}
         self._shut_until: dict[Door, float] = {}
         self._wakes: list[tuple[float, Door]] = []
         #: All that come due before this instant are in the queue, up to this one.
@@ -54,7 +55,7 @@ class Overdue:
 
     def insert(self, rows: Rows) -> None:
         """These sources may be in the queue, or anew."""
-        rows = rows[self._roster.overdue_at(rows) <= self._horizon]
+        rows = rows[rests.overdue_at(self._roster, rows) <= self._horizon]
         given = zip(self._roster.visited[rows].tolist(), rows.tolist(), strict=True)
         entries = sorted(entry for entry in given if entry <= self._last)
         if not entries:
@@ -119,8 +120,8 @@ class Overdue:
         rows = np.array([row for _, row in window])
         roster = self._roster
         visited, out = roster.visited[rows].tolist(), roster.out(rows).tolist()
-        ripe = (roster.overdue_at(rows) <= now).tolist()
-        free = roster.free_at(rows, roster.look_up(rows)).tolist()
+        ripe = (rests.overdue_at(roster, rows) <= now).tolist()
+        free = rests.free_at(roster, rows, roster.look_up(rows)).tolist()
         kept: list[Entry] = []
         doors: list[Door] = []
         for at, entry in enumerate(window):
@@ -171,9 +172,8 @@ class Overdue:
             heapq.heappush(self._wakes, (until, door))
 
     def _leaves(self, row: int) -> list[Door]:
-        """The door at which this row was the first, if it was."""
-        door = self._first.pop(row, None)
-        return [] if door is None else [door]
+        """The doors at which this row was the first."""
+        return self._first.pop(row, [])
 
     def _next_of(self, door: Door) -> Entry | None:
         """Let the first of those behind a door into the queue."""
@@ -182,7 +182,9 @@ class Overdue:
             self._behind.pop(door, None)
             return None
         entry = heapq.heappop(behind)
-        self._first[entry[1]] = door
+        doors = self._first.setdefault(entry[1], [])
+        if door not in doors:
+            doors.append(door)
         self._enter(entry)
         return entry
 
@@ -190,12 +192,12 @@ class Overdue:
         """Read all last visits for who is or soon will be overdue."""
         self._depth = deeper
         roster, n = self._roster, self._roster.n
-        shortest = roster.interval("most", slice(0, n))
+        shortest = rests.interval(roster, "most", slice(0, n))
         step = now - self._now if np.isfinite(self._now) else 0.0
         shortest = float(np.min(shortest)) if np.size(shortest) else np.inf
         self._horizon = now + max(_AHEAD * shortest, _STEPS * step)
         self._now = now
-        rows = np.flatnonzero(roster.overdue_at(slice(0, n)) <= self._horizon)
+        rows = np.flatnonzero(rests.overdue_at(roster, slice(0, n)) <= self._horizon)
         rows = rows[(roster.flags[rows] & (REMOVED | IN_FLIGHT)) == 0]
         visited = roster.visited[rows]
         most = deeper * max(_LEAST, int(n * _SHARE))

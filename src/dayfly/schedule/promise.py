@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dayfly.model import Array
+from dayfly.schedule import rests, worth
 from dayfly.schedule.roster import COST, REMOVED, Roster
 from dayfly.units import show_duration
 
@@ -43,10 +44,10 @@ def promise(roster: Roster, price: float, pace: float, sample: int) -> Promise:
     """
     rows, stride = roster.sample(sample)
     rows = rows[(roster.flags[rows] & REMOVED) == 0]
-    most: Array = np.broadcast_to(roster.interval("most", rows), (len(rows),))
+    most: Array = np.broadcast_to(rests.interval(roster, "most", rows), (len(rows),))
     longest = float(most.max(initial=0.0)) or roster.most
     record = roster.look_up(rows)
-    slow = roster.curves(rows, record).index(most) < price * record[COST]
+    slow = worth.curves(roster, rows, record).index(most) < price * record[COST]
     needed = stride * float((record[COST] / most)[slow].sum())
     if needed <= 0:
         return Promise(max_interval=longest, affordable_interval=longest)

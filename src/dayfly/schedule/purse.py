@@ -46,7 +46,7 @@ class Purse:
         if burst is not None and not 0 <= number("burst", burst) < math.inf:
             raise BadInput(f"burst must be finite and not negative, got {burst}")
         self.epoch, self.given_burst, self.crawls = epoch, burst, crawls
-        self.at = now
+        self.filled_at = now
         #: The share of the budget that is used: less than 1 where something else is the limit.
         self.share = 1.0
         self.set_budget(budget, dearest)
@@ -90,12 +90,12 @@ class Purse:
         """Take in what has come since the last time; the answer is how much that was."""
         # A clock that was set back brings nothing; a leap forward brings at most one burst.
         if self.epoch is None:
-            passed = max(now - self.at, 0.0)
+            passed = max(now - self.filled_at, 0.0)
         else:
-            passed = max(slot(now, self.epoch) - slot(self.at, self.epoch), 0.0)
+            passed = max(slot(now, self.epoch) - slot(self.filled_at, self.epoch), 0.0)
         income = self.budget * self.share * passed
         self.left = min(self.left + income, self.burst)
-        self.at = max(now, self.at)
+        self.filled_at = max(now, self.filled_at)
         return income
 
     @property
@@ -146,10 +146,10 @@ class Purse:
         """When a crawl of this cost may start if nothing else does; nothing is taken in."""
         pace, left = self.budget * self.share, self.left
         if self.epoch is None:
-            left += pace * max(now - self.at, 0.0)
+            left += pace * max(now - self.filled_at, 0.0)
             lacking = self.slack - left
         else:
-            left += pace * max(slot(now, self.epoch) - slot(self.at, self.epoch), 0.0)
+            left += pace * max(slot(now, self.epoch) - slot(self.filled_at, self.epoch), 0.0)
             lacking = cost - min(left, self.burst) - self.slack
         if lacking < 0 or (lacking == 0 and self.epoch is not None):
             return now

@@ -8,8 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from dayfly.model import Array
-from dayfly.schedule.columns import longer
-from dayfly.schedule.lanes import Codes
+from dayfly.schedule.columns import Codes, longer
 from dayfly.schedule.purse import ROUNDING, SAVED_S, slot
 
 #: A limit: one number for each name, or for those that are named, or none at all.
@@ -37,7 +36,7 @@ class Purses:
         self.rate: Array = np.empty(0)
         self.burst: Array = np.empty(0)
         self.left: Array = np.empty(0)
-        self.at: Array = np.empty(0)
+        self.filled_at: Array = np.empty(0)
 
     def grow(self, names: Sequence[str], dearest: float, now: float) -> None:
         """A purse for each new name; all of them hold the dearest crawl."""
@@ -47,19 +46,19 @@ class Purses:
         if dearest != self._dearest:
             # What came in before did so into the purses as they were.
             self.left[known] = self.amount(np.arange(self.n), now)
-            self.at[known] = np.maximum(self.at[known], now)
+            self.filled_at[known] = np.maximum(self.filled_at[known], now)
             self._dearest = dearest
             self.burst[known] = self._most(self.rate[known])
         new = names[self.n :]
         if not new:
             return
         fresh, self.n = slice(self.n, len(names)), len(names)
-        for name in ("rate", "burst", "left", "at"):
+        for name in ("rate", "burst", "left", "filled_at"):
             setattr(self, name, longer(getattr(self, name), self.n, 0.0))
         rate = np.array([per_name(self._limit, name) for name in new], dtype=float)
         self.rate[fresh], self.burst[fresh] = rate, self._most(rate)
         self.left[fresh] = self.burst[fresh] if self._epoch is None else rate
-        self.at[fresh] = now
+        self.filled_at[fresh] = now
 
     def _most(self, rate: Array) -> Array:
         """What fits into purses that fill at this rate."""
@@ -69,7 +68,7 @@ class Purses:
 
     def amount(self, codes: Codes, now: float) -> Array:
         """What is in these purses now; asking changes nothing."""
-        at = self.at[codes]
+        at = self.filled_at[codes]
         if self._epoch is None:
             income = np.maximum(now - at, 0.0)
         else:
@@ -83,7 +82,7 @@ class Purses:
         names, which = np.unique(codes, return_inverse=True)
         left = self.amount(names, now)
         self.left[names] = left - np.bincount(which, cost, len(names))
-        self.at[names] = np.maximum(self.at[names], now)
+        self.filled_at[names] = np.maximum(self.filled_at[names], now)
 
     def ready(self, codes: Codes, cost: Array, now: float) -> Array:
         """When a crawl of this cost may start: at once, or not before this instant."""

@@ -7,7 +7,6 @@ about it lies together, too.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from dayfly.errors import BadInput
-from dayfly.index import whittle_index_at
-from dayfly.model import KINDS, Array, Ephemeral, Fleet, Harvest, Mask, Rows
-from dayfly.schedule.purse import slot
+from dayfly.model import KINDS, Array, Fleet, Mask, Rows
+from dayfly.schedule.columns import aligned, longer
+from dayfly.schedule.names import Names
 
 #: Columns of a record: one cache line, the half that the index needs first.
 CEILING, DECAY, COST, SINCE, VISITED, NOT_BEFORE, ARRIVAL, WORTH = range(8)
@@ -32,15 +31,11 @@ _SLOT = np.dtype(
 IN_FLIGHT, REMOVED, OBSERVED = 1, 2, 4
 #: Columns of sources that are not plain (lifetime, window, two phases), kept only if there are any.
 SHAPES = ("lifetime", "window", "slow_decay", "slow_share")
-#: A source that does not answer is asked again after min_interval, then twice that, and so on.
-_LONGEST_BACK_OFF = 86400.0
 _BLOCK = 1 << 14
-#: A roster has room for this share of its length; memory that nobody has written to costs nothing.
-_ROOM = 0.5
 
 
 class Roster:
-    """The columns, and the questions about single sources that they answer.
+    """The columns; what they say of a source is for `worth` and `rests` to tell.
 
     `since` is the instant from which value has been gathering at a source, in slotted time the
     number of the slot; `visited` is the last attempt, answered or not.
@@ -48,11 +43,7 @@ class Roster:
 
     def __init__(self, epoch: float | None, intervals: tuple[float, float], *, named: bool) -> None:
         self.epoch, self.n = epoch, 0
-        self.hosts: list[str] = []
-        self._names_of_hosts: tuple[str, ...] = ()
-        self.groups: list[str] = [""]
-        self._number: dict[str, int] = {}
-        self._group_number: dict[str, int] = {"": 0}
+        self.hosts, self.groups = Names(), Names([""])
         self.names: list[str] | None = [] if named else None
         self.record = np.empty((0, 8))
         self.slots = np.empty(0, _SLOT)
@@ -94,9 +85,9 @@ class Roster:
             record[:, CEILING] = self.ceiling(income, fleet.decay[some])
             record[:, SINCE] = self.gathering_from(last[some])
             record[:, VISITED], record[:, NOT_BEFORE] = last[some], not_before[some]
-        self.host[new] = self.host_codes(fleet.hosts)[fleet.host_code]
+        self.host[new] = self.hosts.codes(fleet.hosts)[fleet.host_code]
         if group is not None:
-            self.column("group", np.int32, 0)[new] = self.group_codes(group)
+            self.column("group", np.int32, 0)[new] = self.groups.codes(group)
         self._add_shapes(fleet, new)
         if self.names is not None:
             self.names += fleet.id if fleet.named else map(str, range(first, self.n))
@@ -105,12 +96,19 @@ class Roster:
             self.dearest = max(self.dearest, float(fleet.cost.max()))
         return np.arange(first, self.n)
 
-    def interval(self, name: str, rows: Rows | slice) -> float | Array:
-        """Minimum or maximum interval of some sources: "least" or "most"."""
-        if name in self.optional:
-            return self.optional[name][rows]
-        shared: float = getattr(self, name)
-        return shared
+    def ceiling(self, income: Array, decay: Array) -> Array:
+        """u*, the most that ever waits on average; infinite where nothing fades."""
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            found: Array = income / decay
+        # Neither what never fades nor 0/0 is for the short formula.
+        self.fades = self.fades and bool((np.isfinite(found) & (decay > 1e-100)).all())
+        return found
+
+    def gathering_from(self, instant: Array) -> Array:
+        """`since` for a visit at this instant."""
+        if self.epoch is None:
+            return instant
+        return np.floor(instant / self.epoch + 1e-9)
 
     def _add_shapes(self, fleet: Fleet, new: slice) -> None:
         plain = (
@@ -123,6 +121,23 @@ class Roster:
         if not plain:
             for name in SHAPES:
                 self.column(name, np.float64, _RESTING[name])[new] = getattr(fleet, name)
+
+    def fill(
+        self,
+        record: Array,
+        host: npt.NDArray[np.int32],
+        flags: npt.NDArray[np.uint8],
+        failures: npt.NDArray[np.uint8],
+    ) -> None:
+        """Take over the columns of an earlier roster."""
+        self.n = len(record)
+        self.record, self.host = record, host
+        self.slots = aligned((self.n,), _SLOT)
+        self._put_nowhere(slice(0, self.n))
+        self.slots["flags"], self.slots["failures"] = flags, failures
+        self._name_columns()
+
+    # Columns.
 
     def column(self, name: str, kind: npt.DTypeLike, resting: float) -> npt.NDArray[Any]:
         """A column that most fleets do without, made when first needed."""
@@ -145,28 +160,12 @@ class Roster:
         wanted = self.n + n
         if wanted <= self.size:
             return
-        size = wanted + int(wanted * _ROOM)
-        self.record = _longer(self.record, size, self.n)
-        self.host = _longer(self.host, size, self.n)
-        self.slots = _longer(self.slots, size, self.n)
+        self.record = longer(self.record[: self.n], wanted)
+        self.host = longer(self.host[: self.n], wanted)
+        self.slots = longer(self.slots[: self.n], wanted)
         self._name_columns()
         for name, column in self.optional.items():
-            self.optional[name] = _longer(column, size, self.n)
-
-    def fill(
-        self,
-        record: Array,
-        host: npt.NDArray[np.int32],
-        flags: npt.NDArray[np.uint8],
-        failures: npt.NDArray[np.uint8],
-    ) -> None:
-        """Take over the columns of an earlier roster."""
-        self.n = len(record)
-        self.record, self.host = record, host
-        self.slots = _aligned((self.n,), _SLOT)
-        self._put_nowhere(slice(0, self.n))
-        self.slots["flags"], self.slots["failures"] = flags, failures
-        self._name_columns()
+            self.optional[name] = longer(column[: self.n], wanted)
 
     def _put_nowhere(self, rows: slice) -> None:
         """Not on the agenda, nothing known: as two numbers, many times faster than by name."""
@@ -188,147 +187,16 @@ class Roster:
         self.where, self.flags = self.slots["where"], self.slots["flags"]
         self.failures = self.slots["failures"]
 
-    # What a decision asks.
-
-    def gathering_from(self, instant: Array) -> Array:
-        """`since` for a visit at this instant."""
-        if self.epoch is None:
-            return instant
-        return np.floor(instant / self.epoch + 1e-9)
-
-    def age(self, since: Array, now: float) -> Array:
-        """Time over which value has gathered; in slotted time whole epochs."""
-        if self.epoch is None:
-            return np.maximum(now - since, 0.0)
-        found: Array = np.maximum(slot(now, self.epoch) - since, 0.0) * self.epoch
-        return found
+    # Rows.
 
     def look_up(self, rows: Rows) -> Array:
         """The records of some rows, as columns."""
         return np.ascontiguousarray(self.record.take(rows, axis=0).T)
 
-    def curves(self, rows: Rows, record: Array) -> Harvest:
-        """The harvest curves of some rows, whose records are at hand."""
-        if self.plain and self.fades:
-            return Ephemeral.fading(record[CEILING], record[DECAY])
-        return self.part(rows, record).harvest
-
-    def ceiling(self, income: Array, decay: Array) -> Array:
-        """u*, the most that ever waits on average; infinite where nothing fades."""
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            found: Array = income / decay
-        # Neither what never fades nor 0/0 is for the short formula.
-        self.fades = self.fades and bool((np.isfinite(found) & (decay > 1e-100)).all())
-        return found
-
-    def index(self, rows: Rows, record: Array, now: float) -> Array:
-        """Worth of crawling these rows now, per unit of cost."""
-        curves, age = self.curves(rows, record), self.age(record[SINCE], now)
-        found = curves.index(age) if self.epoch is None else curves.slotted(age, self.epoch)
-        found /= record[COST]
-        if self.any_observed:
-            self._index_by_state(found, rows, record, now)
-        return found
-
-    def _index_by_state(self, found: Array, rows: Rows, record: Array, now: float) -> None:
-        """Put in the index of those whose state was seen: it is off the lattice, or above it."""
-        seen = np.flatnonzero(self.flags[rows] & OBSERVED)
-        if not len(seen):
-            return
-        part = self.part(rows[seen], record[:, seen])
-        waiting = self.waiting(rows[seen], record[:, seen], now)
-        if self.epoch is not None:
-            found[seen] = whittle_index_at(part, waiting, self.epoch)
-        surging = self.surging(rows[seen])
-        if surging is not None:
-            high = seen[surging]
-            found[high] = waiting[surging] / record[COST, high]
-
-    def waiting(self, rows: Rows, record: Array, now: float) -> Array:
-        """Value expected to wait at these rows now."""
-        curves = self.curves(rows, record)
-        value = curves.value(self.age(record[SINCE], now))
-        surging = self.surging(rows)
-        if surging is not None and surging.any():
-            some = np.flatnonzero(surging)
-            state, when = self.optional["surge"][rows[some]], self.optional["surge_at"][rows[some]]
-            ceiling = curves[some].value(np.full(len(some), np.inf))
-            left = np.exp(-record[DECAY, some] * np.maximum(now - when, 0.0))
-            with np.errstate(invalid="ignore"):
-                falling = ceiling + (state - ceiling) * left
-            # What never fades has no ceiling to fall back to.
-            value[some] = np.where(np.isfinite(ceiling), falling, state)
-        return value
-
-    def surging(self, rows: Rows) -> Mask | None:
-        """At whom more was seen waiting than ever does on average; None if that never happened."""
-        if "surge" not in self.optional:
-            return None
-        found: Mask = ~np.isnan(self.optional["surge"][rows])
-        return found
-
-    def rested_at(self, rows: Rows, visited: Array) -> Array:
-        """From when on the minimum interval is over."""
-        if self.epoch is None:
-            return visited + self.interval("least", rows)
-        wait = np.maximum(np.ceil(self.interval("least", rows) / self.epoch - 1e-9), 1.0) - 1e-9
-        visited = visited / self.epoch
-        visited += 1e-9
-        np.floor(visited, out=visited)
-        visited += wait
-        visited *= self.epoch
-        return visited
-
-    def back_off(self, rows: Rows) -> Array:
-        """Until when a source that did not answer is left alone; -inf where it did."""
-        failures = self.failures[rows]
-        wait = self.interval("least", rows) * np.exp2(np.minimum(failures, 64) - 1.0)
-        until = self.visited[rows] + np.minimum(wait, _LONGEST_BACK_OFF)
-        return np.where(failures > 0, until, -np.inf)
-
-    def free_at(self, rows: Rows, record: Array) -> Array:
-        """From when on nothing of its own holds a source back that is neither out nor removed."""
-        free: Array = np.maximum(self.rested_at(rows, record[VISITED]), record[NOT_BEFORE])
-        if self.any_failed:
-            np.maximum(free, self.back_off(rows), out=free)
-        if "paused" in self.optional:
-            np.maximum(free, self.optional["paused"][rows], out=free)
-        return free
-
-    def overdue_at(self, rows: Rows | slice) -> Array:
-        """From when on a source has not been visited for too long; -inf if it never was."""
-        found: Array = self.visited[rows] + self.interval("most", rows)
-        return found
-
     def out(self, rows: Rows) -> Mask:
         """Who cannot be chosen whatever happens to its index: in flight or removed."""
         found: Mask = (self.flags[rows] & (IN_FLIGHT | REMOVED)) != 0
         return found
-
-    # What was seen without a visit.
-
-    def see(self, rows: Rows, state: Array, now: float) -> None:
-        """So much waits there: as if value had been gathering for as long as that takes."""
-        record = self.look_up(rows)
-        curves = self.curves(rows, record)
-        ceiling = curves.value(np.full(len(rows), np.inf))
-        above = state >= ceiling
-        age = np.where(above, np.inf, curves.age_of(np.where(above, 0.0, state)))
-        if self.epoch is None:
-            self.record[rows, SINCE] = now - age
-        else:
-            self.record[rows, SINCE] = slot(now, self.epoch) - age / self.epoch
-        self.flags[rows] |= OBSERVED
-        self.any_observed = True
-        if above.any() or "surge" in self.optional:
-            self.column("surge", np.float64, np.nan)[rows] = np.where(above, state, np.nan)
-            self.column("surge_at", np.float64, 0.0)[rows] = now
-
-    def forget_state(self, rows: Rows) -> None:
-        """A visit took what was there."""
-        self.flags[rows] &= ~np.uint8(OBSERVED)
-        if "surge" in self.optional:
-            self.optional["surge"][rows] = np.nan
 
     def sample(self, most: int) -> tuple[Rows, float]:
         """Some rows, about so many, and for how many sources each of them stands.
@@ -340,16 +208,6 @@ class Roster:
         first = np.linspace(0, self.n, most, endpoint=False)
         offset = np.random.default_rng(most).random(most) * (self.n / most)
         return np.unique((first + offset).astype(np.int64)), self.n / most
-
-    # Names.
-
-    def host_codes(self, names: Sequence[str]) -> npt.NDArray[np.int32]:
-        """Numbers of hosts by name; new ones get the next."""
-        return _codes(names, self._number, self.hosts)
-
-    def group_codes(self, names: Sequence[str]) -> npt.NDArray[np.int32]:
-        """Numbers of groups by name; new ones get the next."""
-        return _codes(names, self._group_number, self.groups)
 
     def group_of(self, rows: Rows) -> npt.NDArray[np.int32]:
         """The group of each row."""
@@ -400,13 +258,8 @@ class Roster:
             columns,
             kind_code=np.broadcast_to(np.uint8(0), (n,)) if kind is None else kind[: self.n][rows],
             host_code=self.host[: self.n][rows],
-            hosts=self._host_names(),
+            hosts=self.hosts.all,
         )
-
-    def _host_names(self) -> tuple[str, ...]:
-        if len(self._names_of_hosts) != len(self.hosts):
-            self._names_of_hosts = tuple(self.hosts)
-        return self._names_of_hosts
 
     def fleet(self) -> Fleet:
         """All sources as they are believed to be, a copy."""
@@ -419,25 +272,3 @@ _RESTING: dict[str, float] = {
     "lifetime": np.inf, "window": np.inf, "slow_decay": 0.0, "slow_share": 0.0,
     "kind_code": 0, "group": 0, "weight": 1.0, "paused": -np.inf, "surge": np.nan, "surge_at": 0.0,
 }  # fmt: skip
-
-
-def _longer(column: npt.NDArray[Any], size: int, n: int) -> npt.NDArray[Any]:
-    found = _aligned((size, *column.shape[1:]), column.dtype)
-    found[:n] = column[:n]
-    return found
-
-
-def _aligned(shape: tuple[int, ...], kind: np.dtype[Any]) -> npt.NDArray[Any]:
-    """An array that begins with a cache line, so that no record lies in two."""
-    size = math.prod(shape) * kind.itemsize
-    raw = np.empty(size + 64, np.uint8)
-    start = -raw.ctypes.data % 64
-    return raw[start : start + size].view(kind).reshape(shape)
-
-
-def _codes(names: Sequence[str], number: dict[str, int], known: list[str]) -> npt.NDArray[np.int32]:
-    for name in dict.fromkeys(names):
-        if name not in number:
-            number[name] = len(known)
-            known.append(name)
-    return np.fromiter(map(number.__getitem__, names), np.int32, len(names))

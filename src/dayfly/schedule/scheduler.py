@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
@@ -13,29 +12,17 @@ import numpy.typing as npt
 
 from dayfly.errors import BadInput
 from dayfly.estimate import Estimate, Estimates
-from dayfly.model import Array, Fleet, Rows, Source
+from dayfly.model import Fleet, Rows, Source
 from dayfly.schedule import arguments
 from dayfly.schedule.arguments import count, each_once, groups, instant, instants, per_row
-from dayfly.schedule.beliefs import believe
-from dayfly.schedule.calendar import Calendar
-from dayfly.schedule.chooser import Chooser
-from dayfly.schedule.floor import Floor
-from dayfly.schedule.forecast import Explanation, explain
+from dayfly.schedule.desk import Desk
+from dayfly.schedule.forecast import Explanation
 from dayfly.schedule.limits import Houses, Limits
-from dayfly.schedule.market import SAMPLE, Market
-from dayfly.schedule.overdue import Overdue
-from dayfly.schedule.promise import Promise, promise
+from dayfly.schedule.promise import Promise
 from dayfly.schedule.purse import Purse
-from dayfly.schedule.roster import COST, IN_FLIGHT, REMOVED, SINCE, Roster
-from dayfly.schedule.state import (
-    houses_state,
-    purse_state,
-    read_houses,
-    read_purse,
-    read_roster,
-    roster_state,
-)
-from dayfly.schedule.thrift import Thrift
+from dayfly.schedule.roster import Roster
+from dayfly.schedule.state import desk_state, read_desk
+from dayfly.schedule.tally import Tally
 
 _DAY = 86400.0
 #: How far a clock may go back and count as standing still.
@@ -58,21 +45,6 @@ def _locked(
             return method(self, *args, **kwargs)
 
     return alone
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tally:
-    """What the decisions took, counted since the scheduler was made."""
-
-    #: Decisions, sources chosen, and sources scored to choose them.
-    calls: int
-    chosen: int
-    scored: int
-    #: Notes made, on the agenda or in the front, and of these again because the level fell.
-    moved: int
-    rekeyed: int
-    #: Decisions that had to look at every source.
-    scans: int
 
 
 class Scheduler:
@@ -139,61 +111,27 @@ class Scheduler:
             float(given) if given.ndim == 0 else usual
             for given, usual in ((least, 300.0), (most, 14 * _DAY))
         )
-        self._lock = threading.RLock()
-        self._roster = Roster(epoch, (shared[0], shared[1]), named=fleet.named)
-        self._houses = Houses(arguments.of_kind(Limits, limits or Limits()), epoch)
-        self._purse = purse
+        houses = Houses(arguments.of_kind(Limits, limits or Limits()), epoch)
         own = Purse(budget * floor_share, now, epoch=epoch, burst=None, dearest=dearest, crawls=1.0)
         own.left = dearest if budget * floor_share > 0 else 0.0
-        self._now, self._looked = now, now
         group = groups(group, n)
         visited, free = instants("last", last, n), instants("not_before", not_before, n)
-        self._roster.add(fleet, group=group, last=visited, not_before=free)
+        roster = Roster(epoch, (shared[0], shared[1]), named=fleet.named)
+        roster.add(fleet, group=group, last=visited, not_before=free)
         for name, given in (("least", least), ("most", most)):
             if given.ndim:
-                self._roster.column(name, np.float64, getattr(self._roster, name))[:n] = given
+                roster.column(name, np.float64, getattr(roster, name))[:n] = given
         # What an earlier run has just spent is spent: restarts do not bring money.
         spent = float(fleet.cost[visited >= purse.since(now)].sum())
         purse.spend(min(spent, max(purse.left, 0.0)))
-        roster = self._roster
-        self._houses.grow(roster.hosts, roster.groups, roster.dearest, now)
-        self._market = Market(roster, purse)
-        self._place_all(own, floor_share)
-
-    def _place_all(self, own: Purse, share: float) -> None:
-        """Find everybody a place in the calendar; the floor has a purse of its own and a share."""
-        self._floor = Floor(
-            self._roster, self._houses, self._purse, own, share, Overdue(self._roster)
-        )
-        self._calendar = Calendar(self._roster)
-        self._calendar.approach.start(self._market.first_level(self._now), self._now)
-        self._chooser = Chooser(
-            self._roster,
-            self._houses,
-            self._purse,
-            self._calendar,
-            self._market.asked,
-            self._market.worth_it,
-            Thrift(self._roster),
-        )
-        self._calls = self._chosen = 0
+        houses.grow(roster.hosts.known, roster.groups.known, roster.dearest, now)
+        self._lock = threading.RLock()
+        self._desk = Desk(roster, houses, purse, own, floor_share, now)
 
     @_locked
     def state(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
         """All that decisions depend on: settings, and columns that are not copies."""
-        roster, columns = roster_state(self._roster)
-        houses, more = houses_state(self._houses)
-        settings = {
-            "roster": roster,
-            "houses": houses,
-            "purse": purse_state(self._purse),
-            "floor": purse_state(self._floor.own),
-            "floor_share": self._floor.share,
-            "market": self._market.kept,
-            "clock": [self._now, self._looked],
-            "at_host": [list(pair) for pair in self._houses.elsewhere.items()],
-        }
-        return settings, columns | more
+        return desk_state(self._desk)
 
     @classmethod
     def from_state(
@@ -202,71 +140,53 @@ class Scheduler:
         """The scheduler whose `state` this is: it decides the same, bit for bit."""
         self = object.__new__(cls)
         self._lock = threading.RLock()
-        self._roster = read_roster(settings["roster"], columns)
-        self._houses = read_houses(settings["houses"], columns, self._roster)
-        self._purse = read_purse(settings["purse"], self._roster.dearest)
-        self._market = Market(self._roster, self._purse, settings["market"])
-        self._now, self._looked = settings["clock"]
-        self._houses.elsewhere = dict(settings["at_host"])
-        own = read_purse(settings["floor"], self._roster.dearest)
-        self._place_all(own, settings["floor_share"])
+        self._desk = read_desk(settings, columns)
         return self
 
     def __len__(self) -> int:
-        return self._roster.n
+        return self._desk.roster.n
 
     # What it knows.
 
     @property
     def budget(self) -> float:
         """Cost units per second, or per epoch if there is one."""
-        return self._purse.budget
+        return self._desk.purse.budget
 
     @property
     @_locked
     def fleet(self) -> Fleet:
         """The sources as they are believed to be now."""
-        return self._roster.fleet()
+        return self._desk.roster.fleet()
 
     @property
     @_locked
     def price(self) -> float:
         """Worth of one unit of budget; in continuous time nobody is crawled below it."""
-        return self._market.price
+        return self._desk.market.price
 
     @_locked
     def source(self, row: int) -> Source:
         """One source as it is believed to be now."""
-        return self._roster.part(arguments.one(self._roster.check(row)))[0]
+        return self._desk.roster.part(arguments.one(self._rows(row)))[0]
 
     @property
     @_locked
     def tally(self) -> Tally:
         """What the decisions took."""
-        return Tally(
-            calls=self._calls, chosen=self._chosen, scored=self._chooser.scored,
-            moved=self._calendar.approach.moved, rekeyed=self._calendar.approach.rekeyed,
-            scans=self._chooser.scans + self._floor.overdue.scans,
-        )  # fmt: skip
+        return self._desk.tally()
 
     @_locked
     def explain(self, row: int, now: float) -> Explanation:
         """What this source is worth now, when it is due, and what holds it back until then."""
-        rows, now = arguments.one(self._roster.check(row)), instant("now", now)
-        price = self.price
-        level = self._calendar.approach.lane_level(rows)
-        return explain(
-            self._roster, self._houses, self._purse, rows, now,
-            price=price, host_price=max(level - price, 0.0),
-        )  # fmt: skip
+        rows = arguments.one(self._rows(row))
+        return self._desk.explain(rows, instant("now", now))
 
     @property
     @_locked
     def promise(self) -> Promise:
         """Whether everybody is visited once per `max_interval`, and if not, how often."""
-        pace = self._purse.budget * self._purse.share * self._floor.share
-        epoch = self._roster.epoch
-        return promise(self._roster, self._market.pricing.base, pace / (epoch or 1.0), SAMPLE)
+        return self._desk.promise()
 
     # The decision.
 
@@ -280,29 +200,8 @@ class Scheduler:
         sources whose index reaches the price; in slotted time the budget is filled.
         """
         count("k", k)
-        now = self._tick(now)
-        self._purse.fill(now)
-        self._floor.own.fill(now)
-        if self._purse.share <= 0:
-            k = 0  # whoever reads what is crawled stands still: savings would only queue up
-        first = self._floor.choose(now, k, passes_over=self._chooser.passes_over, send=self._send)
-        if len(first):
-            self._calendar.leave(first)
-        chosen = self._chooser.best(now, k - len(first))
-        self._send(chosen.rows, chosen.cost, now)
-        self._chooser.tidy(now)
-        self._market.learn(now - self._looked, chosen.marginal, chosen.ended)
-        self._looked = now
-        self._calls += 1
-        self._chosen += len(first) + len(chosen.rows)
-        return np.concatenate([first, chosen.rows]) if len(first) else chosen.rows
-
-    def _send(self, rows: Rows, cost: Array, now: float) -> None:
-        """These are chosen: in flight and paid for."""
-        self._purse.spend(float(cost.sum()))
-        self._roster.flags[rows] |= IN_FLIGHT
-        if self._houses.active:
-            self._houses.take(self._roster.host[rows], self._roster.group_of(rows), cost, now)
+        self._tick(now)
+        return self._desk.decide(k)
 
     # What came of it.
 
@@ -323,103 +222,45 @@ class Scheduler:
         while; all others start again at age 0. Visits may end any time after the last decision, but
         not a month later: a source that was visited in a far future would never be due.
         """
-        roster, which = self._roster, each_once(self._roster.check(rows))
-        now = instant("now", now)
-        if now > self._now + AHEAD_S:
+        which = each_once(self._rows(rows))
+        now, before = instant("now", now), self._desk.now
+        if now > before + AHEAD_S:
             raise BadInput(
-                f"a visit ended {now - self._now:g} s after the last decision, more than"
+                f"a visit ended {now - before:g} s after the last decision, more than"
                 f" {AHEAD_S:g} s: instants are POSIX seconds; if it is true, call due first"
             )
         until = None if not_before is None else instants("not_before", not_before, len(which))
         missed = None if failed is None else per_row("failed", failed, which).astype(bool)
         real = None if spent is None else per_row("spent", spent, which)
-        paid = roster.record[which, COST] * ((roster.flags[which] & IN_FLIGHT) != 0)
-        known, moved = self._believe(arguments.estimates(estimates))
-        # Beliefs are written; from here on nothing can fail.
-        back = which[(paid > 0) & ((roster.flags[which] & REMOVED) == 0)]
-        if real is not None:
-            self._purse.spend(float((real - paid).sum()))
-        roster.flags[which] &= ~np.uint8(IN_FLIGHT)
-        roster.visited[which] = now
-        answered = which
-        if missed is not None:
-            answered, silent = which[~missed], which[missed]
-            roster.any_failed = roster.any_failed or len(silent) > 0
-            roster.failures[silent] = np.minimum(roster.failures[silent], 254) + 1
-        roster.failures[answered] = 0
-        roster.record[answered, SINCE] = roster.gathering_from(np.array([now]))
-        if roster.any_observed:
-            roster.forget_state(answered)
-        if until is not None:
-            given = until > -np.inf
-            roster.not_before[which[given]] = until[given]
-        freed = self._come_back(back)
-        if len(known) and not np.array_equal(known, which):
-            which = np.union1d(which, known)
-        self._replace(which, ahead=np.inf)
-        if len(freed):
-            self._replace(freed)
-        self._market.drift(moved)
+        given = arguments.estimates(estimates)
+        self._desk.crawled(which, now, given, until=until, missed=missed, spent=real)
 
     @_locked
     def release(self, rows: Sequence[int] | Rows) -> None:
         """These sources were not visited after all; what they cost stays spent."""
-        roster, which = self._roster, np.unique(self._roster.check(rows))
-        flags = roster.flags[which]
-        back = which[(flags & (IN_FLIGHT | REMOVED)) == IN_FLIGHT]
-        roster.flags[which] &= ~np.uint8(IN_FLIGHT)
-        self._replace(np.concatenate([back, self._come_back(back)]))
+        self._desk.release(np.unique(self._rows(rows)))
 
     @_locked
     def update(self, estimates: Estimates | Iterable[Estimate]) -> None:
         """Believe something new about some sources."""
-        rows, moved = self._believe(arguments.estimates(estimates))
-        self._replace(rows)
-        self._market.drift(moved)
-
-    def _believe(self, given: Estimates) -> tuple[Rows, float]:
-        """Write it down; whose it is, and how much it moved."""
-        roster = self._roster
-        before = None if given.host is None else roster.host[roster.check(given.row)]
-        rows, moved = believe(roster, given, self._purse.check)
-        if given.cost is not None:
-            self._fit()
-            self._chooser.thrift.note(rows)
-        if given.cost is not None or given.host is not None or given.group is not None:
-            self._houses.grow(roster.hosts, roster.groups, roster.dearest, self._now)
-        if given.host is not None or given.group is not None:
-            self._calendar.lanes.moved(rows)
-        if before is not None:
-            flying = np.flatnonzero((roster.flags[rows] & (IN_FLIGHT | REMOVED)) == IN_FLIGHT)
-            self._houses.changed(rows[flying], before[flying])
-        return rows, moved
+        self._desk.update(arguments.estimates(estimates))
 
     @_locked
     def observe(self, rows: Sequence[int] | Rows, state: npt.ArrayLike, now: float) -> None:
         """So much value waits there now, seen or predicted: the index follows it from now on."""
-        which = self._roster.check(rows)
+        which = self._rows(rows)
         seen = per_row("state", state, which)
-        self._roster.see(which, seen, self._tick(now))
-        self._replace(which)
+        self._tick(now)
+        self._desk.observe(which, seen)
 
     # Who there is, and what is allowed.
 
     @_locked
     def add(self, fleet: Fleet, *, group: Sequence[str] | None = None) -> Rows:
         """New sources, never visited; the answer is their rows."""
-        roster, n = self._roster, len(arguments.of_kind(Fleet, fleet))
-        group = groups(group, n)
-        self._purse.check(float(fleet.cost.max(initial=0.0)))
-        never = np.full(n, -np.inf)
-        rows = roster.add(fleet, group=group, last=never, not_before=never)
-        self._fit()
-        self._houses.grow(roster.hosts, roster.groups, roster.dearest, self._now)
-        self._calendar.lanes.moved(rows)
-        self._chooser.thrift.note(rows)
-        self._calendar.approach.welcome(self._now)
-        self._floor.overdue.insert(rows)
-        self._market.drift(new=n)
-        return rows
+        group = groups(group, len(arguments.of_kind(Fleet, fleet)))
+        self._desk.purse.check(float(fleet.cost.max(initial=0.0)))
+        return self._desk.add(fleet, group)
 
     @_locked
     def remove(self, rows: int | Sequence[int] | Rows) -> None:
@@ -427,20 +268,12 @@ class Scheduler:
 
         Whoever is in flight makes room at its host at once: perhaps nobody will tell of it.
         """
-        flags, which = self._roster.flags, np.unique(self._roster.check(rows))
-        which = which[(flags[which] & REMOVED) == 0]
-        flags[which] |= REMOVED
-        self._calendar.leave(which)
-        self._replace(self._come_back(which[(flags[which] & IN_FLIGHT) != 0]))
-        self._chooser.thrift.note(which)
-        self._market.drift(new=len(which))
+        self._desk.remove(np.unique(self._rows(rows)))
 
     @_locked
     def pause(self, rows: int | Sequence[int] | Rows, until: float = np.inf) -> None:
         """Do not choose these sources before then; an instant in the past lets them go on."""
-        which, until = self._roster.check(rows), arguments.until("until", until)
-        self._roster.column("paused", np.float64, -np.inf)[which] = until
-        self._replace(which)
+        self._desk.pause(self._rows(rows), arguments.until("until", until))
 
     @_locked
     def block_host(self, host: str, until: float) -> None:
@@ -448,67 +281,34 @@ class Scheduler:
 
         That no source has this host now is no mistake: it is remembered for those to come.
         """
-        until, roster = arguments.until("until", until), self._roster
-        code = int(roster.host_codes([arguments.name("host", host)])[0])
-        self._houses.grow(roster.hosts, roster.groups, roster.dearest, self._now)
-        sooner = until < self._houses.blocked[code]
-        self._houses.blocked[code] = until
-        self._houses.any_blocked = True
-        if sooner:
-            # Who was told to wait longer has to be told.
-            self._floor.overdue.wake([("host", code)])
-            self._houses.waiting.pop(code, None)
-            own = self._calendar.lanes.at_host(code)
-            self._replace(own[~roster.out(own)])
+        until = arguments.until("until", until)
+        self._desk.block_host(arguments.name("host", host), until)
 
     @_locked
     def set_budget(self, budget: float, now: float) -> None:
         """Spend this much from now on."""
-        self._purse.fill(self._tick(now))
-        self._floor.own.fill(self._now)
-        self._purse.set_budget(budget, self._roster.dearest)
-        self._floor.own.set_budget(budget * self._floor.share, self._roster.dearest)
-        self._market.budget_changed()
+        self._tick(now)
+        self._desk.set_budget(budget)
 
     @_locked
     def throttle(self, share: float, now: float) -> None:
         """Use the budget only to this share: whoever reads what is crawled cannot keep up."""
         portion = arguments.share("share", share)
-        self._purse.fill(self._tick(now))
-        self._floor.own.fill(self._now)
-        # The price is not solved anew: the share trembles, and an empty purse takes the best.
-        self._purse.share = self._floor.own.share = portion
+        self._tick(now)
+        self._desk.throttle(portion)
 
     # Inside.
 
-    def _tick(self, now: float) -> float:
-        """The time, which does not go back."""
-        now = instant("now", now)
-        if now < self._now - SLACK_S:
+    def _rows(self, given: int | Sequence[int] | Rows) -> Rows:
+        """Rows that there are."""
+        return self._desk.roster.check(given)
+
+    def _tick(self, now: float) -> None:
+        """It is so late now; time does not go back."""
+        now, before = instant("now", now), self._desk.now
+        if now < before - SLACK_S:
             raise BadInput(
-                f"time went back by {self._now - now:g} s, more than {SLACK_S:g} s:"
+                f"time went back by {before - now:g} s, more than {SLACK_S:g} s:"
                 " set the clock right, or build the scheduler anew from the store"
             )
-        self._now = max(now, self._now)
-        return self._now
-
-    def _fit(self) -> None:
-        """The purses hold the dearest crawl."""
-        self._purse.fit(self._roster.dearest)
-        self._floor.own.fit(self._roster.dearest)
-
-    def _come_back(self, rows: Rows) -> Rows:
-        """These are not at their hosts any more; the answer is who waited for that."""
-        hosts = self._houses.where(rows, self._roster.host[rows])
-        self._floor.overdue.wake(("host", host) for host in hosts.tolist())
-        return self._houses.back(hosts)
-
-    def _replace(self, rows: Rows, *, ahead: float = -np.inf) -> None:
-        """Something about these sources changed: find them their place anew."""
-        in_order = np.sort(rows)
-        if (in_order[1:] == in_order[:-1]).any():
-            rows = np.unique(rows)
-        self._calendar.leave(rows)
-        rows = rows[~self._roster.out(rows)]
-        self._calendar.approach.place(rows, self._now, ahead=ahead)
-        self._floor.overdue.insert(rows)
+        self._desk.now = max(now, before)

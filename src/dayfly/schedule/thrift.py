@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from dayfly.model import Rows
+from dayfly.schedule import rests
 from dayfly.schedule.roster import COST, REMOVED, Roster
 
 #: Most sources on the list when it is made; it is made anew when it is twice as long, or when so
@@ -45,7 +46,7 @@ class Thrift:
         roster = self._roster
         rows = self._rows[roster.record[self._rows, COST] <= room]
         rows = rows[~roster.out(rows)]
-        found: Rows = rows[roster.free_at(rows, roster.look_up(rows)) <= now]
+        found: Rows = rows[rests.free_at(roster, rows, roster.look_up(rows)) <= now]
         return found
 
     def _make(self) -> None:

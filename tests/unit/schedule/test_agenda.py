@@ -48,3 +48,18 @@ def test_the_column_is_read_seldom():
         rows = book.pop(float(now))[1]
         book.note(rows, now + rng.uniform(500, 1500, len(rows)))
     assert book.pages < 60
+
+
+def test_nobody_falls_between_two_slots():
+    """A page begins with a slot: who is a hair behind the first of them must not be passed over."""
+    rng, n, now = np.random.default_rng(0), 20_000, 1.8e9
+    column = now + rng.uniform(0, 2e6, n)
+    book = Agenda()
+    for _ in range(3):  # whoever is moved moves the end of the page a little
+        book.rows_are(column, n)
+        width = (book._new_end(column, now) - now) / agenda._SLOTS
+        column[7] = now + width * (1 + 3e-7)
+    book = Agenda()
+    book.rows_are(column.copy(), n)
+    rows = [*book.pop(now)[1].tolist(), *book.pop(now + 1000.0)[1].tolist()]
+    assert rows.count(7) == 1

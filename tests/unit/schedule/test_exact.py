@@ -32,6 +32,7 @@ from dayfly.schedule import (
     lanes,
     load,
     market,
+    marks,
     overdue,
     save,
     thrift,
@@ -48,12 +49,12 @@ COLUMNS = ("arrival", "decay", "worth", "cost", "weight", "host", "group")
 
 def price_of(real: Scheduler) -> Callable[[float], float]:
     """The price that its next decision will ask, by what is in the purse."""
-    pricing, purse = Pricing(*real._market.pricing.memory), real._purse
+    pricing, purse = Pricing(*real._desk.market.pricing.memory), real._desk.purse
     if purse.epoch is None:
         return lambda left: pricing.threshold(left / purse.burst if purse.burst > 0 else 1.0)
-    if not real._market.saves:
+    if not real._desk.market.saves:
         return lambda _: -math.inf
-    dearest = max(real._roster.dearest, 1e-300)
+    dearest = max(real._desk.roster.dearest, 1e-300)
     return lambda left: pricing.threshold(min(max((left - purse.budget) / dearest, 0.0), 1.0))
 
 
@@ -315,7 +316,8 @@ class Duel:
 #: Sizes that make a calendar of a handful of sources turn pages, cut pools and fill shelves.
 TINY = {
     agenda: {"_PAGE": 0.1, "_LEAST_PAGE": 2, "_SLOTS": 4, "_SLIPS": 3, "_RUNS": 2, "_SAMPLE": 4},
-    approach: {"_BLOCK": 5, "_FEW": 3, "_BATCH": 1, "_LARGE_BATCH": 3, "_LAST_EDITION": 18},
+    approach: {"_BLOCK": 5, "_FEW": 3, "_BATCH": 1, "_LARGE_BATCH": 3},
+    marks: {"_LAST_EDITION": 18},
     calendar: {"_ROOM": 1, "_MORE": 2, "_KEEP": 1, "_PLENTY": 1, "_KEPT": 1, "CROWD": 2},
     front: {"_FEW": 2, "_MANY": 4, "_RUNS": 2, "_LEAST": 2, "_BLOCK": 3},
     chooser: {"CROWD": 2},

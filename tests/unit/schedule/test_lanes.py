@@ -89,7 +89,7 @@ def test_of_a_crowded_host_the_best_is_taken(identical, epoch):
             free = now + 5.0
         since[rows] = now
         scheduler.crawled(rows, now)
-    lanes = scheduler._calendar.lanes
+    lanes = scheduler._desk.calendar.lanes
     assert len(lanes) == 1
     assert identical or scheduler.explain(0, 400.0).host_price > 0
     tally = scheduler.tally

@@ -71,10 +71,12 @@ def test_names_that_come_one_by_one_are_as_if_all_had_come_at_once(epoch):
     columns = []
     for many in range(1, len(names) + 1):
         slowly.grow(names[:many], names[:many], 2.0, 5.0)
-        columns.append((slowly.next, slowly.purses.left))
+        columns.append((slowly.next_at, slowly.purses.left))
     for part in ("", "purses.", "group_purses."):
         kept = (
-            ("rate", "burst", "left", "at") if part else ("spacing", "parallel", "next", "blocked")
+            ("rate", "burst", "left", "filled_at")
+            if part
+            else ("spacing", "parallel", "next_at", "blocked")
         )
         for name in kept:
             one, other = (attrgetter(part + name)(these)[: len(names)] for these in (once, slowly))

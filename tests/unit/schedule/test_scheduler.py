@@ -64,7 +64,7 @@ def test_over_a_long_time_it_spends_its_budget_and_no_more():
             now = n * step
             rows = scheduler.due(now, 1000)
             spent += fleet.cost[rows].sum()
-            assert spent <= scheduler._purse.burst + budget * now + 1e-6
+            assert spent <= scheduler._desk.purse.burst + budget * now + 1e-6
             visited(scheduler, rows, now)
         assert spent >= 0.97 * budget * steps * step
 

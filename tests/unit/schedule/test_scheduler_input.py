@@ -347,9 +347,9 @@ class TestHosts:
         scheduler.remove([3, 3])  # once is enough
         assert scheduler.due(START + 1, 9).tolist() == [2]
         # Told after all: it has no door to give back, only its cost is put right.
-        left = scheduler._purse.left
+        left = scheduler._desk.purse.left
         scheduler.crawled([3], START + 2, spent=[1.5])
-        assert scheduler._purse.left == left - 0.5
+        assert scheduler._desk.purse.left == left - 0.5
         assert scheduler.due(START + 3, 9).tolist() == []
         scheduler.release([2, 3])
         assert scheduler.due(START + 4, 9).tolist() == [2]

@@ -34,7 +34,7 @@ def test_the_list_holds_all_that_cost_less(most, monkeypatch):
     seed = 5
     rng = np.random.default_rng(seed)
     scheduler = make(rng.choice([0.5, 1.0, 2.0, 4.0], 40), n=40)
-    roster, kept = scheduler._roster, scheduler._chooser.thrift
+    roster, kept = scheduler._desk.roster, scheduler._desk.chooser.thrift
     for _ in range(200):
         kind = rng.integers(3)
         if kind == 0:
