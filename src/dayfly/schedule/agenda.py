@@ -1,7 +1,7 @@
 """Who is to be looked at when: one instant per source, and a page of those that come soon.
 
 The column of instants is the truth. From time to time it is read through once, and whoever is due
-before the end of the new page is noted on it, in order; an eighth of all sources fits on a page,
+before the end of the new page is noted on it, in order; a sixteenth of all sources fits on a page,
 so that the reading costs each of them next to nothing. Who is given an instant before the end of
 the page later on is noted on slips, sorted when there are many. Notes are never crossed out: who
 was given another instant, and is not due after all, is passed over.

@@ -133,7 +133,7 @@ class Approach:
             lane = None if lane is None else lane[rest]
             # Who was never visited is worth what it ever will be: often more than the level.
             above = stage < FRONT and self._all_above(rows, record, lane, now)
-            stage = CLOSE if above else stage + 1
+            stage = READY if above else stage + 1
         if stage == READY and free is None:
             free = rests.free_at(self._roster, rows, record)
             held = np.flatnonzero(free > now)

@@ -63,7 +63,7 @@ def believe(
         roster.cheapest = min(roster.cheapest, float(new["cost"].min()))
         roster.dearest = max(roster.dearest, float(new["cost"].max()))
     if hosts is not None:
-        roster.host[rows] = roster.hosts.codes(hosts)
+        roster.own_hosts()[rows] = roster.hosts.codes(hosts)
     if groups is not None:
         roster.column("group", np.int32, 0)[rows] = roster.groups.codes(groups)
     return rows, _moved(old, new)

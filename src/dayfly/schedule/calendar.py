@@ -20,7 +20,7 @@ from dayfly.schedule.roster import COST, NEEDED, SINCE, Roster
 _STEP, _SHORTEST_STEP, _LONGEST_STEP = 1 / 256, 1 / 65536, 1 / 8
 #: The pool keeps so many times what was chosen lately, and so many more; where the price trembles
 #: up to `_PLENTY` times. It may hold four times that before it is cut.
-_KEEP, _MORE, _PLENTY, _ROOM = 0.5, 128, 8, 4
+_KEEP, _MORE, _PLENTY, _ROOM = 0.5, 128, 4, 4
 #: How fast it forgets, per decision, that the price trembled.
 _CALM = 0.998
 #: A crowd: so many sources that one host or group cannot serve now; so many of them are kept.

@@ -47,7 +47,8 @@ class Roster:
         self.names: list[str] | None = [] if named else None
         self.record = np.empty((0, 8))
         self.slots = np.empty(0, _SLOT)
-        self.host = np.empty(0, np.int32)
+        #: Numbers of hosts. As long as all are on one, a column that takes no memory.
+        self.host: npt.NDArray[np.int32] = _same(0)
         self._name_columns()
         #: Minimum and maximum interval of who has none of its own.
         self.least, self.most = intervals
@@ -85,7 +86,9 @@ class Roster:
             record[:, CEILING] = self.ceiling(income, fleet.decay[some])
             record[:, SINCE] = self.gathering_from(last[some])
             record[:, VISITED], record[:, NOT_BEFORE] = last[some], not_before[some]
-        self.host[new] = self.hosts.codes(fleet.hosts)[fleet.host_code]
+        numbers = self.hosts.codes(fleet.hosts)
+        if numbers.any() or not _is_same(self.host):
+            self.own_hosts()[new] = numbers[fleet.host_code]
         if group is not None:
             self.column("group", np.int32, 0)[new] = self.groups.codes(group)
         self._add_shapes(fleet, new)
@@ -131,7 +134,7 @@ class Roster:
     ) -> None:
         """Take over the columns of an earlier roster."""
         self.n = len(record)
-        self.record, self.host = record, host
+        self.record, self.host = record, host if host.any() else _same(self.n)
         self.slots = aligned((self.n,), _SLOT)
         self._put_nowhere(slice(0, self.n))
         self.slots["flags"], self.slots["failures"] = flags, failures
@@ -145,6 +148,13 @@ class Roster:
             self.optional[name] = np.empty(self.size, dtype=kind)
             self.optional[name][: self.n] = resting
         return self.optional[name]
+
+    def own_hosts(self) -> npt.NDArray[np.int32]:
+        """The numbers of hosts, to be written to."""
+        if _is_same(self.host):
+            self.host = aligned((self.size,), np.dtype(np.int32))
+            self.host[: self.n] = 0
+        return self.host
 
     def _resting(self, name: str) -> float:
         """Value of an optional column where nobody said anything."""
@@ -161,8 +171,9 @@ class Roster:
         if wanted <= self.size:
             return
         self.record = longer(self.record[: self.n], wanted)
-        self.host = longer(self.host[: self.n], wanted)
         self.slots = longer(self.slots[: self.n], wanted)
+        alike = _is_same(self.host)
+        self.host = _same(self.size) if alike else longer(self.host[: self.n], wanted)
         self._name_columns()
         for name, column in self.optional.items():
             self.optional[name] = longer(column[: self.n], wanted)
@@ -272,3 +283,12 @@ _RESTING: dict[str, float] = {
     "lifetime": np.inf, "window": np.inf, "slow_decay": 0.0, "slow_share": 0.0,
     "kind_code": 0, "group": 0, "weight": 1.0, "paused": -np.inf, "surge": np.nan, "surge_at": 0.0,
 }  # fmt: skip
+
+
+def _same(n: int) -> npt.NDArray[np.int32]:
+    """All on the first host."""
+    return np.broadcast_to(np.int32(0), (n,))
+
+
+def _is_same(host: npt.NDArray[np.int32]) -> bool:
+    return host.strides == (0,)
