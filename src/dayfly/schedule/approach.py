@@ -73,8 +73,8 @@ class Approach:
         self._where, self._ahead = self._roster.where, self._roster.ahead
         self._agenda.rows_are(self._roster.instant, n)
         first, self._n = self._n, n
-        # Of many only those are worth looking ahead for that come soon.
-        ahead = np.inf
+        # Of many only those are worth looking ahead for that come soon, and of a few nobody.
+        ahead = np.inf if n - first > _FEW else -np.inf
         for at in range(first, n, _BLOCK):
             rows = np.arange(at, min(at + _BLOCK, n))
             self.place(rows[~self._roster.out(rows)], now, ahead=ahead)

@@ -68,7 +68,7 @@ class Desk:
         self._fill()
         if self.purse.share <= 0:
             k = 0  # whoever reads what is crawled stands still: savings would only queue up
-        first = self.floor.choose(now, k, passes_over=self.chooser.passes_over, send=self._send)
+        first = self.floor.choose(now, k, passes_over=self.chooser.passes_over)
         if len(first):
             self.calendar.leave(first)
         chosen = self.chooser.best(now, k - len(first))

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-from dayfly.model import Array, Rows
+from dayfly.model import Rows
 from dayfly.schedule.limits import Houses
 from dayfly.schedule.overdue import Door, Overdue
 from dayfly.schedule.purse import Purse
-from dayfly.schedule.roster import COST, Roster
+from dayfly.schedule.roster import COST, IN_FLIGHT, Roster
 
 
 @dataclass(slots=True)
@@ -26,10 +25,8 @@ class Floor:
     share: float
     overdue: Overdue
 
-    def choose(
-        self, now: float, k: int, *, passes_over: bool, send: Callable[[Rows, Array, float], None]
-    ) -> Rows:
-        """At most k that were not visited for too long; `send` is told of each at once.
+    def choose(self, now: float, k: int, *, passes_over: bool) -> Rows:
+        """At most k that were not visited for too long; they are in flight and paid for.
 
         `passes_over` says that who comes later may be taken where somebody did not fit.
         """
@@ -54,7 +51,12 @@ class Floor:
             taken.append(row)
             shut.clear()
             self.own.spend(cost)
-            send(np.array([row]), np.array([cost]), now)
+            self.purse.spend(cost)
+            self.roster.flags[row] |= IN_FLIGHT
+            if self.houses.active:
+                rows = np.array([row])
+                host, group = self.roster.host[rows], self.roster.group_of(rows)
+                self.houses.take(host, group, np.array([cost]), now)
             return -np.inf, None
 
         self.overdue.visit(now, decide)
