@@ -119,7 +119,7 @@ class Chooser:
         if not self.houses.active and not self.passes_over:
             # Nobody is passed over: more than can be paid for need not be sorted.
             most = min(k, int(max(self.purse.left, 0.0) / self.roster.cheapest) + 2)
-            if 0 < 4 * most < len(good):
+            if 0 < most < 0.8 * len(good):
                 worth = index[good]
                 last = np.partition(worth, len(good) - most)[len(good) - most]
                 good = good[worth >= last]
