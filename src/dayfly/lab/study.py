@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import signal
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from multiprocessing import active_children, get_context
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from dayfly.lab import allerton, beyond, drawing, figures
 from dayfly.lab.drawing import Drawn
+from dayfly.lab.jobs import Job, run_jobs
 from dayfly.lab.papers import LAWS, LONG, measure_law, paper_rows
 from dayfly.lab.rows import Row
 from dayfly.model import Array
 
 #: Called with how many jobs are done, of how many.
 Progress: TypeAlias = Callable[[int, int], None]
-#: A name, a function that another process can import, and its arguments.
-Job: TypeAlias = tuple[tuple[Any, ...], Callable[..., Any], tuple[Any, ...]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,7 +106,7 @@ def reproduce(
     found: dict[tuple[Any, ...], Any] = {}
     jobs = _jobs(effort, with_beyond=draw)
     progress(0, len(jobs))
-    for name, result in _run(jobs, workers):
+    for name, result in run_jobs(jobs, workers):
         found[name] = result
         progress(len(found), len(jobs))
     samples = {case: _joined(found, case) for case in LAWS}
@@ -132,13 +128,13 @@ def reproduce(
     )
 
 
-def _jobs(effort: Effort, *, with_beyond: bool) -> list[Job]:
+def _jobs(effort: Effort, *, with_beyond: bool) -> list[Job[tuple[Any, ...]]]:
     """The long ones first, so that all workers finish together."""
     groups = [
         tuple(range(start, min(start + _TOGETHER, effort.seeds)))
         for start in range(0, effort.seeds, _TOGETHER)
     ]
-    jobs: list[Job] = [
+    jobs: list[Job[tuple[Any, ...]]] = [
         ((case, number), measure_law, (case, seeds, effort.epochs))
         for case in LAWS
         for number, seeds in enumerate(groups)
@@ -159,38 +155,6 @@ def _jobs(effort: Effort, *, with_beyond: bool) -> list[Job]:
         ]
         jobs += [(("budget", share), beyond.budget_point, (share,)) for share in effort.budgets]
     return jobs
-
-
-def _run(jobs: Sequence[Job], workers: int) -> Iterator[tuple[tuple[Any, ...], Any]]:
-    if workers <= 1:
-        for name, function, arguments in jobs:
-            yield name, function(*arguments)
-        return
-    others = set(active_children())
-    # Fresh processes: a fork would copy whatever threads the caller has.
-    pool = ProcessPoolExecutor(
-        min(workers, len(jobs)), mp_context=get_context("spawn"), initializer=_deaf
-    )
-    try:
-        names: dict[Future[Any], tuple[Any, ...]] = {
-            pool.submit(function, *arguments): name for name, function, arguments in jobs
-        }
-        left = set(names)
-        while left:
-            done, left = wait(left, return_when=FIRST_COMPLETED)
-            for future in done:
-                yield names[future], future.result()
-    except BaseException:
-        for child in set(active_children()) - others:
-            child.terminate()  # nobody waits for a job any more
-        raise
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
-
-
-def _deaf() -> None:
-    """Ctrl-C is for the process that started this one, which then ends it."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _joined(found: dict[tuple[Any, ...], Any], case: str) -> dict[str, Array]:

@@ -23,8 +23,8 @@ from dayfly.model.special import rise_inverse, saturation
 
 #: Incomes are tabled per factor of ten at so many points.
 _PER_DECADE = 40
-#: How much growth is to be expected, as a share of the income. A choice: on recorded posts 0.01
-#: did best of 0 to 0.1, on recorded news 0.03; without any, one who wakes up is found late.
+#: How much growth is to be expected, as a share of the income. A choice, not a law: of a few tried,
+#: 0.01 did best on recorded posts and 0.03 on recorded news.
 _GROWTH = 0.02
 #: Points and weights that stand for a normal law. Evenly spaced, because what matters is how much
 #: of the law lies beyond the price, which a few Gauss points far apart would miss.

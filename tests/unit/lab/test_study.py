@@ -3,7 +3,8 @@
 import pytest
 
 from dayfly.lab import drawing
-from dayfly.lab.study import FULL, QUICK, Effort, _jobs, _run, reproduce
+from dayfly.lab.jobs import run_jobs
+from dayfly.lab.study import FULL, QUICK, Effort, _jobs, reproduce
 
 SMALL = Effort(seeds=3, epochs=10)
 
@@ -24,7 +25,7 @@ def test_how_many_processes_work_on_it_changes_nothing():
 def test_an_error_in_a_process_reaches_the_caller():
     jobs = [(("good",), float, ("1",)), (("bad",), float, ("x",))]
     with pytest.raises(ValueError, match="could not convert"):
-        dict(_run(jobs, workers=2))
+        dict(run_jobs(jobs, workers=2))
 
 
 def test_without_matplotlib_all_rows_are_measured_and_no_figure_is_drawn(study, tiny, monkeypatch):
