@@ -197,6 +197,8 @@ class Approach:
     def leave(self, rows: Rows) -> None:
         """Take sources from wherever they are."""
         where = self._where[rows]
+        if not where.any():
+            return  # all are out already: in flight, as a rule
         self._front.lose(int(np.count_nonzero((where == FRONT) | (where == HELD))))
         self._agenda.strike(rows)
         self._where[rows] = OUT

@@ -59,10 +59,10 @@ class Calendar:
 
     def leave(self, rows: Rows) -> None:
         """Take sources from wherever they are."""
-        self._join()
         here = (self._where[rows] == POOL).any()
         self.approach.leave(rows)
         if here:
+            self._join()
             self._keep(self._where[self.rows] == POOL)
 
     def choose(self, positions: Rows) -> Rows:

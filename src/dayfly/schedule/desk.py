@@ -271,6 +271,8 @@ class Desk:
 
     def _replace(self, rows: Rows, *, ahead: float = -np.inf) -> None:
         """Something about these sources changed: find them their place anew."""
+        if not len(rows):
+            return
         in_order = np.sort(rows)
         if (in_order[1:] == in_order[:-1]).any():
             rows = np.unique(rows)
