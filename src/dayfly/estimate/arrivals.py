@@ -16,7 +16,7 @@ import numpy as np
 
 from dayfly.errors import BadInput
 from dayfly.estimate.base import Estimate
-from dayfly.model import Array, Crawl, Fleet, Visits
+from dayfly.model import Array, Crawl, Fleet, Rows, Visits
 
 
 class ArrivalEstimator:
@@ -101,11 +101,20 @@ class ArrivalEstimator:
 
     def mean(self) -> Fleet:
         """The fleet with posterior mean rates."""
-        return self._fleet.replace(arrival=(self._shape + self.count_) / self._total())
+        return self._fleet.replace(arrival=self.rate())
+
+    def rate(self) -> Array:
+        """Posterior mean rates alone."""
+        return (self._shape + self.count_) / self._total()
 
     def sample(self, rng: np.random.Generator) -> Fleet:
         """The fleet with rates drawn from the posterior."""
-        return self._fleet.replace(arrival=rng.gamma(self._shape + self.count_) / self._total())
+        return self._fleet.replace(arrival=self.draw(rng, slice(None)))
+
+    def draw(self, rng: np.random.Generator, rows: Rows | slice) -> Array:
+        """Rates of these sources alone, drawn from the posterior."""
+        drawn: Array = rng.gamma(self._shape + self.count_[rows]) / self._total()[rows]
+        return drawn
 
     def _total(self) -> Array:
         return self._rate + self.exposure_

@@ -42,6 +42,7 @@ _BURST, _BURST_ITEMS = 1.5, 4.0
 _MOST_BURST = 16.0
 #: How many items the fleet's mean worth of an item weighs.
 _WORTH_ITEMS = 4.0
+_BLOCK = 1 << 13
 #: Columns of what is remembered of a source.
 _COUNT, _TIME, _SQUARES, _NEWEST, _LATELY, _LATE_TIME, _WORTH, _OLDEST, _ANSWERED = range(9)
 
@@ -155,9 +156,12 @@ class StampEstimator:
 
     def learn(self, visits: Visits) -> None:
         """Update and apply a batch; see `Estimator`."""
-        after = self._after(visits)
-        self._memory[visits.row] = after
-        self._since = min(self._since, float(after[:, _OLDEST].min(initial=np.inf)))
+        # Some at a time: what is computed on the way stays in the cache.
+        for first in range(0, len(visits.row), _BLOCK):
+            some = visits.part(first, first + _BLOCK)
+            after = self._after(some)
+            self._memory[some.row] = after
+            self._since = min(self._since, float(after[:, _OLDEST].min(initial=np.inf)))
 
     def mean(self) -> Fleet:
         """The fleet with posterior mean rates."""
@@ -228,43 +232,46 @@ class StampEstimator:
     def _after(self, visits: Visits) -> Array:
         """What will be remembered of the sources visited."""
         rows, now = visits.row, visits.time
-        old = self._memory[rows]
-        answered = old[:, _ANSWERED]
+        # By columns: each of them is read and written several times.
+        old = np.ascontiguousarray(self._memory.take(rows, axis=0).T)
+        answered = old[_ANSWERED]
         first = np.isinf(answered)
         gap = np.where(first, np.inf, np.maximum(now - answered, 0.0))
-        opening = np.where(first, _first_date(visits), old[:, _OLDEST])
-        covered = self._covered(visits, gap, first, opening)
+        age = visits.oldest
+        opening = np.where(first, np.nan_to_num(now - age, nan=np.inf), old[_OLDEST])
+        covered = self._covered(visits, age, gap, first, opening)
         fade, fade_fast = np.exp(-gap / self.reach), np.exp(-gap / self.span)
         kept = np.repeat(visits.start[1:] - visits.new, visits.new) + _counting(visits.new)
         visit = np.repeat(np.arange(len(rows)), visits.new)
         # Whatever its date says, an item first seen now came since the last visit.
-        date = np.clip(visits.published[kept], np.maximum(now - covered, -1e300)[visit], now)
+        earliest = np.maximum(now - covered, -1e300)
+        date = np.minimum(np.maximum(visits.published[kept], earliest[visit]), now)
         weight = np.exp((date - now) / self.reach)
         missing = (covered < gap) & ~first
         silence = self._effective(_silence(date, visit, old, missing))
 
         def total(value: Array) -> Array:
-            return np.bincount(visit, value, minlength=len(rows)).astype(np.float64)
+            return np.bincount(visit, value, minlength=len(rows)).astype(np.float64, copy=False)
 
-        newest = np.where(first, now - covered, old[:, _NEWEST])
+        newest = np.where(first, now - covered, old[_NEWEST])
         newest[visit] = date  # oldest first, so the last one stays
         new = np.empty_like(old)
-        new[:, _COUNT] = old[:, _COUNT] * fade + total(weight)
-        new[:, _TIME] = old[:, _TIME] * fade + self._effective(covered)
-        new[:, _SQUARES] = old[:, _SQUARES] * fade + total(
+        new[_COUNT] = old[_COUNT] * fade + total(weight)
+        new[_TIME] = old[_TIME] * fade + self._effective(covered)
+        new[_SQUARES] = old[_SQUARES] * fade + total(
             weight * silence**2 * np.where(missing, fade, 1.0)[visit]
         )
-        new[:, _NEWEST] = newest
-        new[:, _LATELY] = old[:, _LATELY] * fade_fast + total(np.exp((date - now) / self.span))
-        new[:, _LATE_TIME] = old[:, _LATE_TIME] * fade_fast - self.span * np.expm1(
-            -covered / self.span
-        )
-        new[:, _WORTH] = old[:, _WORTH] * fade + total(weight * visits.worth[kept])
-        new[:, _OLDEST] = opening
-        new[:, _ANSWERED] = np.where(first, now, np.maximum(answered, now))
-        return new
+        new[_NEWEST] = newest
+        new[_LATELY] = old[_LATELY] * fade_fast + total(np.exp((date - now) / self.span))
+        new[_LATE_TIME] = old[_LATE_TIME] * fade_fast - self.span * np.expm1(-covered / self.span)
+        new[_WORTH] = old[_WORTH] * fade + total(weight * visits.worth[kept])
+        new[_OLDEST] = opening
+        new[_ANSWERED] = np.where(first, now, np.maximum(answered, now))
+        return new.T
 
-    def _covered(self, visits: Visits, gap: Array, first: Mask, opening: Array) -> Array:
+    def _covered(
+        self, visits: Visits, age: Array, gap: Array, first: Mask, opening: Array
+    ) -> Array:
         """The time up to now of which a visit has seen all items."""
         # Visits of one batch come one after the other: each knows of those before it.
         since = np.minimum.accumulate(np.minimum(opening, self._since))
@@ -272,7 +279,7 @@ class StampEstimator:
         window = self._fleet.window[visits.row]
         unknown = np.isinf(window)
         full = (visits.new > 0) & (visits.new >= np.where(unknown, visits.shown, window))
-        oldest = np.maximum(np.nan_to_num(visits.oldest, nan=0.0), 0.0)
+        oldest = np.maximum(np.nan_to_num(age, nan=0.0), 0.0)
         covered = np.where(full, np.minimum(oldest, gap), np.where(first, records, gap))
         # A first visit to a feed that shows nothing, and who knows how much it would show.
         return np.where(first & unknown & ~full, 0.0, covered)
@@ -282,17 +289,12 @@ def _silence(date: Array, visit: Rows, old: Array, missing: Mask) -> Array:
     """The time that passed before each item without any; 0 where that is not known."""
     before = np.concatenate([date[:1], date[:-1]])
     opens = np.concatenate([[True], visit[1:] != visit[:-1]])[: len(date)]
-    newest, answered = old[visit, _NEWEST], old[visit, _ANSWERED]
+    newest, answered = old[_NEWEST][visit], old[_ANSWERED][visit]
     # Where items were pushed out unseen, the silence that was known before has ended at some time.
     until = np.where(missing[visit], answered, date)
     with np.errstate(invalid="ignore"):
         known = np.where(np.isfinite(newest), until - newest, 0.0)
     return np.maximum(np.where(opens, known, date - before), 0.0)
-
-
-def _first_date(visits: Visits) -> Array:
-    """The date of the oldest item that each visit shows; infinite where it shows none."""
-    return np.nan_to_num(visits.time - visits.oldest, nan=np.inf)
 
 
 def _counting(counts: Counts) -> Counts:

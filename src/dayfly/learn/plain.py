@@ -11,8 +11,9 @@ import numpy as np
 
 from dayfly.estimate import ArrivalEstimator
 from dayfly.learn.learner import known_nothing
+from dayfly.learn.shape import Shape
 from dayfly.model import Array, Rows, Visits
-from dayfly.policies import Contest, best
+from dayfly.policies import Contest, top
 
 #: Share of the visits that goes to those longest unseen.
 _FLOOR = 0.05
@@ -32,6 +33,7 @@ class PosteriorMean:
     def __init__(self, contest: Contest) -> None:
         self.contest = contest
         self.estimator = ArrivalEstimator(known_nothing(contest).replace(window=np.inf))
+        self._index = _Index(contest)
         self._last = np.full(contest.sources, -np.inf)
         self._unspent = 0.0
 
@@ -43,10 +45,9 @@ class PosteriorMean:
         self._unspent -= max(floor, 0)
         oldest = np.argsort(self._last, kind="stable")[len(never) : len(never) + floor]
         taken = np.concatenate([never, oldest])
-        age = now - self._last
-        age[taken] = 0.0
-        fleet = self.estimator.mean()
-        rest = best(fleet, age, k - len(taken), self.contest.epoch)
+        index = self._index(self.estimator.rate(), now - self._last)
+        index[taken] = 0.0
+        rest = top(index, k - len(taken))
         return np.concatenate([taken, rest[~np.isin(rest, taken)]]).astype(np.int64)
 
     def observe(self, visits: Visits) -> None:
@@ -69,6 +70,7 @@ class Thompson:
     def __init__(self, contest: Contest) -> None:
         self.contest = contest
         self.estimator = ArrivalEstimator(known_nothing(contest).replace(window=np.inf))
+        self._index = _Index(contest)
         self._last = np.full(contest.sources, contest.start)
         self._drawn: Array = np.zeros(contest.sources)
         self._stale: Rows = np.arange(contest.sources)
@@ -76,13 +78,26 @@ class Thompson:
     def choose(self, now: float, k: int, rng: np.random.Generator) -> Rows:
         """The k largest indices."""
         if len(self._stale):
-            self._drawn[self._stale] = self.estimator.sample(rng).arrival[self._stale]
+            self._drawn[self._stale] = self.estimator.draw(rng, self._stale)
             self._stale = self._stale[:0]
-        fleet = self.estimator.mean().replace(arrival=self._drawn)
-        return best(fleet, now - self._last, k, self.contest.epoch)
+        return top(self._index(self._drawn, now - self._last), k)
 
     def observe(self, visits: Visits) -> None:
         """Count, and draw anew for those visited."""
         self.estimator.learn(visits)
         self._last[visits.row] = visits.time
         self._stale = visits.row
+
+
+class _Index:
+    """The index of sources that show everything, by rate and age."""
+
+    def __init__(self, contest: Contest) -> None:
+        self._decay = contest.decay
+        self._shape = Shape(contest.decay, contest.epoch, None)
+
+    def __call__(self, rate: Array, age: Array) -> Array:
+        # Whoever was never seen has waited for ever: for so long that nothing is left to gain.
+        long = np.minimum(age, 1e4 / self._decay)
+        found: Array = rate / self._decay * self._shape.at(rate, long)
+        return found

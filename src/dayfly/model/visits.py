@@ -49,6 +49,17 @@ class Visits:
     #: What the new items are worth at the time of the visit: the reward.
     value: Array
 
+    def part(self, first: int, last: int) -> Visits:
+        """The visits from the first up to, but not including, the last."""
+        some = slice(first, last)
+        start = self.start[first : last + 1]
+        items = slice(int(start[0]), int(start[-1]))
+        return Visits(
+            time=self.time, row=self.row[some], gap=self.gap[some], start=start - start[0],
+            published=self.published[items], worth=self.worth[items],
+            new=self.new[some], value=self.value[some],
+        )  # fmt: skip
+
     @property
     def shown(self) -> Counts:
         """How many items each visit showed."""
