@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 THREADS = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
-.PHONY: all demo test acceptance soak check bench bench-100m docs format requirements clean
+.PHONY: all demo reproduce test acceptance soak check bench bench-100m docs format requirements clean
 all: check test
 
 $(READY): requirements/dev.txt pyproject.toml
@@ -14,8 +14,10 @@ $(READY): requirements/dev.txt pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	touch $(READY)
 
-demo: $(READY)          ## crawl three feeds on loopback, then reproduce the papers
+demo: $(READY)          ## crawl a simulated web of 300 feeds on loopback
 	$(BIN)/dayfly demo
+
+reproduce: $(READY)     ## every number and figure of the papers, checked
 	$(BIN)/dayfly reproduce --out build/reproduce
 
 test: check             ## style, types, layers, unit tests and doctests (minutes)

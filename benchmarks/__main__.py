@@ -10,7 +10,7 @@ import sys
 
 import numpy as np
 
-NAMES = ("best", "relaxed", "stochastic", "learning", "due")
+NAMES = ("best", "relaxed", "stochastic", "learning", "due", "crawl")
 
 
 def main() -> None:

@@ -15,6 +15,16 @@ from dayfly.errors import DayflyError, UnknownName
 #: Commands in the order of the help: where each one lives, and its line there.
 COMMANDS = {
     "demo": ("dayfly.cli.demo:demo", "Crawl three feeds on this machine, end to end."),
+    "run": ("dayfly.cli.run:run", "Crawl within a budget, until Ctrl-C."),
+    "sources": ("dayfly.cli.sources:sources", "What is crawled: add, list, pause, import, export."),
+    "items": ("dayfly.cli.items:items", "What was caught, once or as it comes in."),
+    "explain": ("dayfly.cli.explain:explain", "When a source is due, and what holds it back."),
+    "refresh": ("dayfly.cli.refresh:refresh", "Visit a source as soon as politeness allows."),
+    "stats": ("dayfly.cli.stats:stats", "What was caught lately, and who needs a look."),
+    "events": ("dayfly.cli.events:events", "Learn from clicks and votes what items are worth."),
+    "doctor": ("dayfly.cli.doctor:doctor", "Whether all is well: database, clock, limits."),
+    "backup": ("dayfly.cli.backup:backup", "Copy the database, while it is in use."),
+    "restore": ("dayfly.cli.backup:restore", "Make a backup the database."),
     "plan": ("dayfly.cli.plan:plan", "How often to crawl each source, and what budget buys."),
     "simulate": ("dayfly.cli.simulate:simulate", "Try policies on a fleet, beside the bound."),
     "bound": ("dayfly.cli.bound:bound", "The most that a budget can catch, and its price."),
@@ -80,10 +90,10 @@ class Lazy(click.Group):
 @click.version_option(__version__, prog_name="dayfly")
 def cli() -> None:
     """Decides which source to crawl next when what the sources publish is worth something for
-    hours, not for ever.
+    hours, not for ever, and crawls it: dayfly run feeds.opml --budget 60/min
 
-    FLEET.csv has one source per line: id, arrival (40/day), half_life (6h), and if you like worth,
-    cost, host or url, lifetime, window; - reads standard input.
+    Where a command takes FLEET.csv, that has one source per line: id, arrival (40/day), half_life
+    (6h), and if you like worth, cost, host or url, lifetime, window; - reads standard input.
     """
 
 

@@ -1,122 +1,171 @@
-"""`dayfly demo`: three feeds crawled end to end in a few seconds."""
+"""`dayfly demo`: a web of 300 feeds on this machine, crawled for real while you watch."""
 
 from __future__ import annotations
 
 import asyncio
+import sys
+import time
 from typing import TYPE_CHECKING
 
 import click
 
+from dayfly.cli.output import print_line, print_table, show_number, show_share
 from dayfly.units import show_duration
 
 if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.table import Table
-
-    from dayfly.cli.demo_crawl import Progress
+    from dayfly.cli.demo_crawl import Outcome
+    from dayfly.cli.live import LiveView
+    from dayfly.schedule import Loop, News
 
 #: In a pipe one line is printed per so many seconds of the demonstration's time.
-_LINE_EVERY = 4 * 3600.0
+_LINE_EVERY = 6 * 3600.0
+#: Frames of the live view per real second.
+_FRAMES = 2.0
+_NEXT = """Next:
+  dayfly run feeds.opml --budget 60/min    crawl your own feeds (also a list of addresses, or CSV)
+  dayfly run feeds.opml --budget 60/min --dry-run    what would be visited in the next hour, and why
+  dayfly plan examples/feeds.csv --budget 60/day     a visiting plan for any other crawler
+  dayfly league --quick                    every rule of the field on recorded and drawn traces
+  dayfly trial crawl --quick               this web for days, with the truth beside it"""
 
 
 @click.command()
 @click.option(
-    "--seconds", type=click.FloatRange(0.5, 600), default=10, show_default=True, help="Real time."
+    "--seconds", type=click.FloatRange(0.5, 600), default=60, show_default=True, help="Real time."
 )
 @click.option("--seed", type=int, default=1, show_default=True, help="Decides what is published.")
 def demo(seconds: float, seed: int) -> None:
-    """Crawl three feeds on this machine and see what is learnt and caught.
+    """Crawl a simulated web on this machine; no network is needed.
 
-    Feeds, fetcher, store, estimator and scheduler are the real ones; only time runs faster, two
-    hours per second. The crawler starts with the same guess for all three feeds.
+    Some 300 sites on loopback publish RSS, Atom, JSON Feed and sitemaps. Among them are slow,
+    failing, malformed and hostile ones, some close their doors by robots.txt, some say 429. The
+    crawler, its database and the connections are the real ones; only time runs faster, an hour per
+    second. It starts knowing nothing about the feeds but how fast their news fade.
     """
-    from rich.console import Console
-
     from dayfly.cli import demo_crawl
 
-    console = Console()
-    span = show_duration(seconds * demo_crawl.SPEED)
-    console.print(
-        f"Crawling three feeds for {span}, which take {show_duration(seconds)}."
-        f" Budget: {demo_crawl.BUDGET * 3600:g} visits per hour in all.",
-        highlight=False,
+    budget = f"{demo_crawl.BUDGET * 3600:g} visits per hour"
+    print_line(
+        f"A web of {demo_crawl.FEEDS} feeds on loopback, {budget} for all of them,"
+        f" {show_duration(seconds * demo_crawl.SPEED)} in {show_duration(seconds)}."
     )
     try:
-        result = _watched(console, seconds, seed)
+        outcome = asyncio.run(_watched(seconds, seed, budget))
     except KeyboardInterrupt:
-        console.print("Stopped. Nothing was left behind.")
+        print_line("Stopped. Nothing was left behind.")
         raise click.exceptions.Exit(130) from None
-    console.print(_table(result, "What was learnt and caught"))
-    share = sum(result.value_caught) / max(sum(result.value_published), 1e-300)
-    console.print(
-        f"Caught {share:.0%} of the published value with rates learnt on the way;"
-        f" on average at most {demo_crawl.best_share():.0%} is possible with this budget.\n"
-        "An item's value halves with each half-life that it waits to be seen.\n\n"
-        "Next:\n"
-        "  dayfly plan FLEET.csv --budget 60/min   a visiting plan for your own sources\n"
-        "  dayfly reproduce                        the papers' numbers, checked",
-        highlight=False,
-        soft_wrap=True,
-    )
+    _show(outcome)
+    _lines(_NEXT)
 
 
-def _watched(console: Console, seconds: float, seed: int) -> Progress:
-    """Run it; on a terminal the table fills in place, in a pipe there is a line now and then."""
+async def _watched(seconds: float, seed: int, budget: str) -> Outcome:
+    """Run it: on a terminal with the live view, in a pipe with a line now and then."""
     from dayfly.cli.demo_crawl import crawl_demo
 
-    if not console.is_terminal:
-        return asyncio.run(crawl_demo(seconds, seed, _Lines(console)))
-    from rich.live import Live
-
-    with Live(console=console, refresh_per_second=8, transient=True) as live:
-
-        def show(progress: Progress) -> None:
-            live.update(_table(progress, f"After {show_duration(progress.elapsed)}"))
-
-        return asyncio.run(crawl_demo(seconds, seed, show))
+    watcher = _View(budget) if sys.stdout.isatty() else _Lines()
+    try:
+        return await crawl_demo(seconds, seed, watcher)
+    finally:
+        await watcher.end()
 
 
 class _Lines:
-    def __init__(self, console: Console) -> None:
-        self._console, self._next = console, _LINE_EVERY
+    """A line for every quarter of a day."""
 
-    def __call__(self, progress: Progress) -> None:
-        """One line when it is time for one."""
-        if progress.elapsed < self._next:
-            return
-        self._next += _LINE_EVERY
-        self._console.print(
-            f"{show_duration(progress.elapsed)}: {sum(progress.visits)} visits,"
-            f" {sum(progress.caught)} of {sum(progress.published)} items",
-            highlight=False,
-        )
+    def __init__(self) -> None:
+        self._task: asyncio.Task[None] | None = None
 
+    def begin(self, loop: Loop) -> None:
+        """Look on from now on."""
+        self._task = asyncio.ensure_future(self._look(loop))
 
-def _table(progress: Progress, title: str) -> Table:
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
+    def tell(self, news: News) -> None:
+        """Single visits are not for people."""
 
-    from dayfly.cli.demo_crawl import FEEDS
+    async def end(self) -> None:
+        """Look away."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
 
-    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD)
-    for name in ("source", "half-life"):
-        table.add_column(name, no_wrap=True)
-    for name in ("true rate", "learnt rate", "visits", "items caught", "value caught"):
-        table.add_column(name, justify="right", no_wrap=name == "items caught")
-    for row, (name, _, rate, half_life, _) in enumerate(FEEDS):
-        published = progress.value_published[row]
-        table.add_row(
-            name,
-            show_duration(half_life),
-            _hourly(rate),
-            _hourly(progress.learnt[row]),
-            str(progress.visits[row]),
-            f"{progress.caught[row]} of {progress.published[row]}",
-            f"{progress.value_caught[row] / published:.0%}" if published else "–",
-        )
-    return table
+    async def _look(self, loop: Loop) -> None:
+        said = 0.0
+        while True:
+            # By the wall: whoever sleeps by the demonstration's clock takes part in it.
+            await asyncio.sleep(0.1)
+            counts = loop.counters
+            ran = loop.clock.now() - counts.since
+            if ran < said + _LINE_EVERY:
+                continue
+            said += _LINE_EVERY
+            print_line(
+                f"{show_duration(said)}:"
+                f" {counts.visits:,} visits, {counts.items:,} items,"
+                f" {counts.failed + counts.refused:,} failed or refused"
+            )
 
 
-def _hourly(per_second: float) -> str:
-    """All rates in one unit, so that true and learnt can be compared at a glance."""
-    return f"{per_second * 3600:.2g}/h"
+class _View(_Lines):
+    """The live view of `dayfly run`."""
+
+    def __init__(self, budget: str) -> None:
+        super().__init__()
+        self._title = f"dayfly demo · {budget} · Ctrl-C ends"
+        self._view: LiveView | None = None
+
+    def begin(self, loop: Loop) -> None:
+        """Draw from now on."""
+        from dayfly.cli.live import LiveView
+
+        # What comes next is looked up for every frame: half an hour passes between two of them.
+        self._view = LiveView(loop, self._title, real=lambda: 60 * time.monotonic())
+        super().begin(loop)
+
+    def tell(self, news: News) -> None:
+        """Something to show."""
+        if self._view is not None:
+            self._view.tell(news)
+
+    async def _look(self, loop: Loop) -> None:
+        from rich.console import Console
+        from rich.live import Live
+
+        with Live(self._view, console=Console(), auto_refresh=False, transient=True) as live:
+            while True:
+                live.refresh()
+                await asyncio.sleep(1.0 / _FRAMES)
+
+
+def _show(outcome: Outcome) -> None:
+    """What everybody caught of the same arrivals, beside what can be caught at all."""
+    from dayfly.cli.demo_crawl import RULES
+
+    published, bound = float(outcome.score.published.sum()), outcome.bound
+    scores = {"Dayfly": outcome.score}
+    scores |= {what: outcome.rules[name] for name, what in RULES.items()}
+    rows = [("at most, with all rates known", "", show_number(bound * published),
+             show_share(bound), "")]  # fmt: skip
+    for name, score in sorted(scores.items(), key=lambda pair: -pair[1].share):
+        value = float(score.value.sum())
+        rows.append(
+            (name, f"{score.visits:,}", show_number(value), show_share(score.share),
+             show_share(score.share / bound))
+        )  # fmt: skip
+    print_line()
+    print_table(("who", "visits", "value caught", "of published", "of the bound"), rows)
+    asked, known = sum(outcome.answers.values()), outcome.answers[304]
+    _lines(
+        f"""
+{published:,.0f} items were published, each worth 1 when new; that halves with each half-life that
+an item waits to be seen. The rules are replayed on the same arrivals with the same budget, and
+no visit of theirs ever fails.
+The web saw {asked:,} requests for documents: {show_share(known / max(asked, 1))} were answered 304
+(you have it already), {outcome.trespasses} went where robots.txt says no, {outcome.early} came
+before they were welcome.
+"""
+    )
+
+
+def _lines(text: str) -> None:
+    for line in text.split("\n"):
+        print_line(line)

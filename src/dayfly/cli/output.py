@@ -13,6 +13,8 @@ import click
 
 #: Columns are set apart by this much, and names are not cut below this length.
 _GAP, _SHORTEST = "   ", 8
+#: An index that is so many times the price says only that the budget is ample.
+_FAR = 1000.0
 
 
 def print_json(document: Mapping[str, Any]) -> None:
@@ -54,7 +56,7 @@ def print_table(
     from rich.cells import cell_len, set_cell_size
     from rich.console import Console
 
-    kept = [[_printable(cell) for cell in row] for row in rows]
+    kept = [[printable(cell) for cell in row] for row in rows]
     for place in reversed(range(1, texts)):
         if not any(row[place] for row in kept):  # a fleet without hosts needs no such column
             columns, texts = [*columns[:place], *columns[place + 1 :]], texts - 1
@@ -91,7 +93,7 @@ def print_facts(facts: Sequence[tuple[str, str]]) -> None:
 
 def print_line(text: str = "") -> None:
     """A sentence below a table."""
-    click.echo(_printable(text))
+    click.echo(printable(text))
 
 
 def show_number(x: float) -> str:
@@ -108,6 +110,21 @@ def show_number(x: float) -> str:
     return f"{x:.3g}"
 
 
+def show_times(index: float, price: float) -> str:
+    """What a visit is worth beside the price.
+
+    >>> show_times(3.83e-6, 5.58e-7), show_times(1.0, 0.0)
+    ('6.86 × the price', 'worth something, and the price is 0')
+    >>> show_times(1.0, 1e-6)
+    'far above the price'
+    """
+    if price <= 0:
+        return "worth something, and the price is 0"
+    if index > _FAR * price:
+        return "far above the price"
+    return f"{show_number(index / price)} × the price"
+
+
 def show_share(share: float, *, sign: bool = False) -> str:
     """A share in percent.
 
@@ -119,6 +136,6 @@ def show_share(share: float, *, sign: bool = False) -> str:
     return f"{share:+.1%}".replace("%", " %") if sign else f"{share:.1%}".replace("%", " %")
 
 
-def _printable(text: str) -> str:
+def printable(text: str) -> str:
     """Names come from files: what could steer a terminal is shown as a dot."""
     return text if text.isprintable() else "".join(c if c.isprintable() else "·" for c in text)

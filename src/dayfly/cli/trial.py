@@ -36,6 +36,8 @@ def trial(names: tuple[str, ...], quick: bool, out: str | None, as_json: bool) -
     learning   cold starts: nothing known, rewards or dates seen
     estimation rates of pages from a few change bits each
     rhythm     sources that wake and sleep, and pings
+    crawl      the whole crawler in a simulated web, beside the truth
+    corpus     two thousand recorded documents, beside feedparser
 
     Ends with 0 whether or not every aim is reached; the last line says.
     """

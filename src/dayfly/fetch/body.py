@@ -1,75 +1,121 @@
-"""The body of an answer, never more than we asked for: capped on the wire and once decoded."""
+"""The body of an answer, unpacked as it arrives and never more than we asked for.
+
+Only what zlib unpacks is offered to servers. Bytes are capped on the wire and once unpacked, and so
+is what costs time without making bytes: layers of packing, and gzip files one after another.
+"""
 
 from __future__ import annotations
 
 import zlib
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
-if TYPE_CHECKING:
-    from aiohttp import ClientResponse
+from dayfly.fetch.errors import FetchError
 
-#: A gzip file may be many files one after another; honest servers send one.
-_MEMBERS = 64
-
-
-class BadBody(Exception):
-    """Too long, cut short, or packed in a way we did not offer to unpack."""
+#: What we tell servers that we can unpack.
+OFFERED = "gzip, deflate"
+#: Packed twice at most. A gzip file may be many files one after another; honest servers send one.
+_LAYERS, _MEMBERS = 2, 64
+_GZIP = b"\x1f\x8b"
 
 
-async def read_body(response: ClientResponse, *, wire_cap: int, decoded_cap: int) -> bytes:
-    """The decoded body; the client must have been told not to decode it."""
-    encoding = response.headers.get("Content-Encoding", "identity").strip().lower()
-    if encoding not in ("identity", "gzip", "x-gzip", ""):
-        raise BadBody(f"encoding {encoding[:40]}")
-    unpack = _Gzip(decoded_cap) if "gzip" in encoding else _Plain(decoded_cap)
-    received = 0
-    async for chunk in response.content.iter_any():
-        received += len(chunk)
-        if received > wire_cap:
-            raise BadBody("too large")
-        unpack.feed(chunk)
-    return unpack.finish()
+class Unpacker:
+    """Takes a body piece by piece, and gives it back whole."""
 
+    def __init__(self, encoding: str, cap: int) -> None:
+        names = [name.strip().lower() for name in encoding.split(",")] if encoding else []
+        layers = [name for name in names if name not in ("", "identity")]
+        if len(layers) > _LAYERS:
+            raise FetchError("encoding", f"packed {len(layers)} times")
+        for name in layers:
+            if name not in ("gzip", "x-gzip", "deflate"):
+                raise FetchError("encoding", f"{name} was not offered")
+        self._cap = cap
+        self._layers = [_Layer(name, cap) for name in reversed(layers)]
+        self._parts: list[bytes] = []
+        self._size = 0
 
-class _Plain:
-    def __init__(self, cap: int) -> None:
-        self.cap = cap
-        self.parts: list[bytes] = []
-        self.size = 0
+    def feed(self, piece: bytes) -> None:
+        """The next piece, as it came over the wire."""
+        pieces: Iterable[bytes] = (piece,)
+        for layer in self._layers:
+            pieces = [out for part in pieces for out in layer.unpack(part)]
+        for part in pieces:
+            self._size += len(part)
+            if self._size > self._cap:
+                raise FetchError("too large", "unpacked" if self._layers else "")
+            self._parts.append(part)
 
-    def feed(self, chunk: bytes) -> None:
-        self.size += len(chunk)
-        if self.size > self.cap:
-            raise BadBody("too large")
-        self.parts.append(chunk)
+    def so_far(self) -> bytes:
+        """What has come, whether or not that is all."""
+        return b"".join(self._parts)
 
     def finish(self) -> bytes:
-        return b"".join(self.parts)
+        """All of it; raises `FetchError` where the end is missing."""
+        for layer in self._layers:
+            layer.finish()
+        whole = self._parts[0] if len(self._parts) == 1 else b"".join(self._parts)
+        if whole.startswith(_GZIP) and len(self._layers) < _LAYERS:
+            # A file that is itself packed, such as sitemap.xml.gz.
+            inside = _Layer("gzip", self._cap)
+            whole = b"".join(inside.unpack(whole))
+            inside.finish()
+        return whole
 
 
-class _Gzip(_Plain):
-    """Unpacks as it arrives: a bomb is noticed at the cap, not when it has gone off."""
+class _Layer:
+    """One layer of packing."""
 
-    def __init__(self, cap: int) -> None:
-        super().__init__(cap)
-        self.members = 1
-        self.decoder = zlib.decompressobj(wbits=31)
+    def __init__(self, name: str, cap: int) -> None:
+        self._gzip = name != "deflate"
+        self._cap, self._made, self._members = cap, 0, 0
+        self._decoder: zlib._Decompress | None = None
+        #: A first byte that waits for the second: both together tell what follows.
+        self._start = b""
+        #: Whether the end has been seen; what follows is padding or rubbish.
+        self._ended = False
 
-    def feed(self, chunk: bytes) -> None:
-        while chunk:
-            if self.decoder.eof:
-                self.members += 1
-                if self.members > _MEMBERS:
-                    raise BadBody("too many gzip members")
-                self.decoder = zlib.decompressobj(wbits=31)
+    def unpack(self, piece: bytes) -> Iterable[bytes]:
+        """What this piece adds."""
+        while piece and not self._ended:
+            if self._decoder is None:
+                piece, self._start = self._start + piece, b""
+                if len(piece) < 2:
+                    self._start = piece
+                    return
+                self._decoder = self._begin(piece)
+                if self._decoder is None:
+                    return
             try:
                 # One byte over the cap is enough to know.
-                super().feed(self.decoder.decompress(chunk, self.cap - self.size + 1))
+                out = self._decoder.decompress(piece, self._cap - self._made + 1)
             except zlib.error:
-                raise BadBody("broken gzip") from None
-            chunk = self.decoder.unused_data or self.decoder.unconsumed_tail
+                raise FetchError("encoding", "broken packing") from None
+            if out:
+                self._made += len(out)
+                if self._made > self._cap:
+                    raise FetchError("too large", "unpacked")
+                yield out
+            if self._decoder.eof:
+                piece, self._decoder = self._decoder.unused_data, None
+                self._ended = not self._gzip
+            else:
+                piece = self._decoder.unconsumed_tail
 
-    def finish(self) -> bytes:
-        if not self.decoder.eof:
-            raise BadBody("cut short")
-        return super().finish()
+    def _begin(self, piece: bytes) -> zlib._Decompress | None:
+        """A decoder for what begins here; None if the end was before it."""
+        if not self._gzip:
+            # Some servers leave the frame away that the standard asks for.
+            framed = piece[0] & 15 == 8 and (piece[0] << 8 | piece[1]) % 31 == 0
+            return zlib.decompressobj(15 if framed else -15)
+        if self._members and not piece.startswith(_GZIP):
+            self._ended = True
+            return None
+        self._members += 1
+        if self._members > _MEMBERS:
+            raise FetchError("encoding", f"more than {_MEMBERS} gzip members")
+        return zlib.decompressobj(31)
+
+    def finish(self) -> None:
+        """Raise `FetchError` unless the end was reached; an empty body has none."""
+        if self._decoder is not None or (self._start and not self._members):
+            raise FetchError("cut short", "packed body")

@@ -1,53 +1,52 @@
-"""Ask a source for its feed: one conditional GET, one deadline, one `Crawl` in the end."""
+"""Visit a source: robots, one conditional request, hints, reading; one `Crawl` in the end."""
 
 from __future__ import annotations
 
-import email.utils
+import hashlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Protocol, Self
+from functools import partial
+from typing import TYPE_CHECKING, Any, Self
 
-from dayfly.fetch.body import BadBody, read_body
-from dayfly.fetch.feeds import read_feed
-from dayfly.fetch.gate import Unreadable
-from dayfly.fetch.guard import Forbidden, Guard
+from dayfly.fetch.base import Target
+from dayfly.fetch.branches import Walk
+from dayfly.fetch.documents import Document, Reader, Unreadable
+from dayfly.fetch.errors import FetchError, plain
+from dayfly.fetch.guard import Guard
+from dayfly.fetch.headers import user_agent, validator
+from dayfly.fetch.hints import fresh_until, retry_after, ttl_until, values_of
+from dayfly.fetch.urls import Forbidden, check_url, origin
+from dayfly.fetch.web import Answer, Deadlines, Web
 from dayfly.model import Crawl, Status
 
 if TYPE_CHECKING:
-    from aiohttp import ClientResponse, ClientSession
+    import ssl
 
-_DAY = 86400.0
-_MIB = 1 << 20
+    from dayfly.fetch.names import Names
+    from dayfly.fetch.robots import Robots
+    from dayfly.model.robots import RobotsCopy
+
 #: Answers that ask us to stay away.
 _KEEP_OUT = frozenset({401, 403, 410, 451})
+#: How long a whole host is left alone after a 429 that does not say.
+_BREATHE = 60.0
+#: Where the next visit must not be told that nothing has changed since.
+_NOTHING_KEPT = {"etag": "", "last_modified": "", "digest": ""}
 
 
-class Target(Protocol):
-    """What a fetcher must know about a source; a stored source is one."""
+class _Refused(Forbidden):
+    """The site does not want us there."""
 
-    @property
-    def row(self) -> int: ...  # noqa: D102
-    @property
-    def url(self) -> str: ...  # noqa: D102
-    @property
-    def cost(self) -> float: ...  # noqa: D102
-    @property
-    def etag(self) -> str: ...  # noqa: D102
-    @property
-    def last_modified(self) -> str: ...  # noqa: D102
-
-
-class Fetcher(Protocol):
-    """Goes out and comes back with what it saw."""
-
-    async def fetch(self, source: Target) -> Crawl:
-        """One visit; whatever goes wrong is a status and a reason, not an exception."""
-        ...
+    def __init__(self, why: str, until: float) -> None:
+        super().__init__(why)
+        self.until = until
+        # A robots.txt that says no goes on saying so; one that could not be had may come.
+        self.passing = why != "robots"
 
 
 class HttpFetcher:
-    """Fetches feeds over HTTP; an asynchronous context manager.
+    """Fetches sources over HTTP; an asynchronous context manager.
 
     Parameters
     ----------
@@ -55,137 +54,235 @@ class HttpFetcher:
         Which addresses may be dialled; only public ones by default.
     now
         Where the time of a visit comes from.
-    timeout
-        Seconds that a visit may take, from the first look-up to the last byte.
-    wire_cap, decoded_cap
-        Most bytes of a body, as received and as unpacked.
+    agent
+        How we introduce ourselves; see `user_agent`.
+    cache_cap
+        Most seconds for which cache hints and a feed's ttl hold us back.
+    kept_robots
+        Copies of robots.txt from earlier runs.
+    deadlines, resolver, trust
+        As for `Web`.
+    spacing
+        Seconds between the requests of one visit, where a sitemap index takes several.
     """
+
+    web: Web
+    robots: Robots
+    reader: Reader
 
     def __init__(
         self,
         guard: Guard | None = None,
         *,
         now: Callable[[], float] = time.time,
-        timeout: float = 30.0,
-        wire_cap: int = 10 * _MIB,
-        decoded_cap: int = 20 * _MIB,
-        user_agent: str = "dayfly",
+        agent: str = "",
+        cache_cap: float = 3600.0,
+        kept_robots: Iterable[RobotsCopy] = (),
+        deadlines: Deadlines = Deadlines(),  # noqa: B008  (frozen)
+        resolver: Names | None = None,
+        trust: ssl.SSLContext | None = None,
+        spacing: float = 5.0,
     ) -> None:
-        self._guard = guard or Guard()
-        self._now, self._timeout = now, timeout
-        self._wire_cap, self._decoded_cap = wire_cap, decoded_cap
-        self._agent = user_agent
-        self._session: ClientSession | None = None
+        self._now, self._cap, self._spacing = now, cache_cap, spacing
+        self._agent = agent or user_agent()
+        self._kept = tuple(kept_robots)
+        self.web = Web(
+            guard, agent=self._agent, deadlines=deadlines, resolver=resolver, trust=trust
+        )
+        self._open = False
 
     async def __aenter__(self) -> Self:
-        import aiohttp
+        from dayfly.fetch.robots import Robots
 
-        connector = aiohttp.TCPConnector(
-            socket_factory=self._guard.open_socket,
-            # One address after another, so that the first forbidden one ends the visit.
-            happy_eyeballs_delay=None,
-            # A remembered look-up would be older than the check.
-            use_dns_cache=False,
-            limit=0,
-        )
-        self._session = aiohttp.ClientSession(
-            connector=connector,
-            timeout=aiohttp.ClientTimeout(total=self._timeout, sock_connect=5.0, sock_read=10.0),
-            headers={"User-Agent": self._agent, "Accept-Encoding": "gzip"},
-            cookie_jar=aiohttp.DummyCookieJar(),
-            auto_decompress=False,
-            trust_env=False,
-        )
+        await self.web.__aenter__()
+        self.robots = Robots(self.web, agent=self._agent, now=self._now, kept=self._kept)
+        self.reader = Reader()
+        self._open = True
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        if self._session is not None:
-            await self._session.close()
-            self._session = None
+        self._open = False
+        self.reader.close()
+        await self.web.__aexit__()
 
     async def fetch(self, source: Target) -> Crawl:
         """One visit to one source."""
-        import aiohttp
-
+        if not self._open:
+            raise RuntimeError("an HttpFetcher is opened with `async with` before it fetches")
+        began = time.monotonic()
+        until = None
         try:
             return await self._visit(source)
+        except _Refused as error:
+            status, reason, until = Status.REFUSED, str(error), error.until
         except Forbidden as error:
-            return self._ended(source, Status.REFUSED, f"guard: {error}")
-        except (aiohttp.InvalidURL, aiohttp.NonHttpUrlClientError):
-            return self._ended(source, Status.REFUSED, "guard: not a url")
-        except (Unreadable, BadBody) as error:
-            return self._ended(source, Status.FAILED, str(error))
-        except TimeoutError:
-            return self._ended(source, Status.FAILED, "timeout")
-        except aiohttp.TooManyRedirects:
-            return self._ended(source, Status.FAILED, "too many redirects")
-        except aiohttp.ClientConnectorDNSError:
-            return self._ended(source, Status.FAILED, "unknown host")
-        except (aiohttp.ClientError, OSError, ValueError) as error:
-            return self._ended(source, Status.FAILED, f"connection: {type(error).__name__}")
-
-    async def _visit(self, source: Target) -> Crawl:
-        if self._session is None:
-            raise RuntimeError("an HttpFetcher is opened with `async with` before it fetches")
-        url = self._guard.check_url(source.url)
-        asked = {"If-None-Match": source.etag, "If-Modified-Since": source.last_modified}
-        headers = {name: value for name, value in asked.items() if value}
-        # The connector checks every hop of a redirect as it checks the first address.
-        async with self._session.get(url, headers=headers, max_redirects=5) as answer:
-            if answer.status == 304 and headers:
-                kept = self._ended(source, Status.UNCHANGED, "")
-                return replace(
-                    kept,
-                    etag=_validator(answer, "ETag") or source.etag,
-                    last_modified=_validator(answer, "Last-Modified") or source.last_modified,
-                )
-            if answer.status != 200:
-                status = Status.REFUSED if answer.status in _KEEP_OUT else Status.FAILED
-                crawl = self._ended(source, status, f"http {answer.status}")
-                return replace(crawl, not_before=_retry_after(answer, crawl.time))
-            body = await read_body(answer, wire_cap=self._wire_cap, decoded_cap=self._decoded_cap)
-            etag, modified = _validator(answer, "ETag"), _validator(answer, "Last-Modified")
-        return self._seen(source, body, etag=etag, last_modified=modified)
-
-    def _seen(self, source: Target, body: bytes, *, etag: str, last_modified: str) -> Crawl:
-        now = self._now()
-        items = read_feed(body, now)
-        dates = [item.published for item in items if item.published is not None]
+            status, reason = Status.REFUSED, f"guard: {error}"
+        except (FetchError, Unreadable) as error:
+            status, reason = Status.FAILED, str(error)
         return Crawl(
             row=source.row,
-            time=now,
+            time=self._now(),
+            status=status,
+            # It may quote what a server said; what that said need not be text.
+            reason=plain(reason),
+            cost=source.cost,
+            not_before=until,
+            took_s=time.monotonic() - began,
+        )
+
+    async def _visit(self, source: Target) -> Crawl:
+        delay = await self._may(source, source.url)
+        asked: dict[str, str] = {}
+        if source.etag:
+            asked["If-None-Match"] = source.etag
+        if source.last_modified:
+            asked["If-Modified-Since"] = source.last_modified
+        answer = await self.web.get(
+            source.url,
+            headers=asked,
+            secrets=dict(source.headers) if source.headers else {},
+            verify_tls=source.verify_tls,
+            before=partial(self._may, source) if source.obey_robots else None,
+        )
+        now, headers = self._now(), answer.headers
+        seen: dict[str, Any] = {
+            "row": source.row,
+            "time": now,
+            "cost": source.cost,
+            "crawl_delay": delay,
+            "moved": answer.moved,
+            "wire_bytes": answer.wire_bytes,
+            "took_s": answer.took_s,
+        }
+        if answer.status != 200 and not (answer.status == 304 and asked):
+            return _turned_away(seen, answer)
+        seen["not_before"] = fresh_until(headers, now, cap=self._cap)
+        seen["etag"] = validator(headers, "ETag")
+        seen["last_modified"] = validator(headers, "Last-Modified")
+        if answer.status == 304:
+            # What a 304 does not repeat still holds.
+            seen["etag"] = seen["etag"] or source.etag
+            seen["last_modified"] = seen["last_modified"] or source.last_modified
+            return Crawl(status=Status.UNCHANGED, digest=source.digest, **seen)
+        seen["digest"] = hashlib.sha256(answer.body).hexdigest()[:32]
+        if seen["digest"] == source.digest:
+            return Crawl(status=Status.UNCHANGED, **seen)
+        try:
+            document = await self._read(source, answer)
+        except Unreadable as error:
+            # It may well be mended before its cache hints say so.
+            return _unreadable(seen | {"not_before": None}, str(error))
+        if document.children:
+            return await self._follow(source, answer, document, seen)
+        if document.cut:
+            # Validators are those of the whole: with them we would never be given the rest.
+            seen |= _NOTHING_KEPT
+        return self._told(seen, document)
+
+    async def _may(self, source: Target, url: str) -> float | None:
+        """The crawl delay, where robots.txt lets us come; else `_Refused`."""
+        if not source.obey_robots:
+            return None
+        verdict = await self.robots.verdict(url, verify_tls=source.verify_tls)
+        if not verdict.allowed:
+            raise _Refused(verdict.why, verdict.until)
+        return verdict.crawl_delay
+
+    async def _read(self, source: Target, answer: Answer) -> Document:
+        return await self.reader.read(
+            answer.body,
+            kind=source.kind,
+            content_type=answer.headers.get("Content-Type", ""),
+            url=answer.url,
+            now=self._now(),
+            select=dict(source.select) if source.select else {},
+        )
+
+    async def _follow(
+        self, source: Target, index: Answer, document: Document, seen: dict[str, Any]
+    ) -> Crawl:
+        """The newest files of a sitemap index."""
+        own = check_url(source.url)
+
+        async def ask(url: str, most: int) -> Answer:
+            await self._may(source, url)
+            return await self.web.get(
+                url,
+                secrets=dict(source.headers) if origin(check_url(url)) == origin(own) else {},
+                decoded_cap=min(most, 20 << 20),
+                verify_tls=source.verify_tls,
+                before=partial(self._may, source) if source.obey_robots else None,
+            )
+
+        walk = Walk(
+            ask=ask,
+            read=partial(self._read, source),
+            pause=max(self._spacing, seen["crawl_delay"] or 0.0),
+            hosts=frozenset((str(own.raw_host), str(check_url(index.url).raw_host))),
+            seen={source.url, index.url},
+            unpacked=len(index.body),
+        )
+        walk.add(document)
+        began = time.monotonic()
+        await walk.down(document)
+        seen["time"] = self._now()
+        seen["took_s"] += time.monotonic() - began
+        seen["cost"] *= 1 + walk.files
+        seen["wire_bytes"] += walk.wire
+        slower = {} if walk.enough is None else _slower(walk.enough, seen["time"])
+        if not walk.items and walk.trouble:
+            seen |= {"not_before": None} | slower
+            return _unreadable(seen, f"sitemap index: {walk.trouble}")
+        if not walk.settled:
+            # There may be something new although the index stays as it is.
+            seen |= _NOTHING_KEPT
+        seen |= slower
+        whole = replace(
+            document,
+            items=tuple(walk.items.values()),
+            truncated=walk.truncated,
+            malformed=walk.malformed,
+        )
+        return self._told(seen, whole)
+
+    def _told(self, seen: dict[str, Any], document: Document) -> Crawl:
+        """What a document had to say."""
+        items, now = document.items, seen["time"]
+        dates = [item.published for item in items if item.published is not None]
+        rest = ttl_until(document.ttl, document.skip_hours, document.skip_days, now, self._cap)
+        if rest is not None:
+            seen["not_before"] = max(rest, seen["not_before"] or rest)
+        return Crawl(
             status=Status.CHANGED if items else Status.UNCHANGED,
             items=items,
             visible=len(items),
             oldest_s=now - min(dates) if dates else None,
-            cost=source.cost,
-            etag=etag,
-            last_modified=last_modified,
-        )
-
-    def _ended(self, source: Target, status: Status, reason: str) -> Crawl:
-        # A reason may quote what a server said; what it said need not be text.
-        plain = reason.encode("ascii", "backslashreplace").decode()
-        return Crawl(
-            row=source.row, time=self._now(), status=status, reason=plain, cost=source.cost
+            title=document.title,
+            truncated=document.truncated,
+            malformed=document.malformed,
+            **seen,
         )
 
 
-def _validator(answer: ClientResponse, name: str) -> str:
-    """A header to be echoed byte for byte; one that cannot be is dropped."""
-    value = answer.headers.get(name, "")
-    return value if len(value) <= 1024 and value.isascii() and value.isprintable() else ""
+def _turned_away(seen: dict[str, Any], answer: Answer) -> Crawl:
+    """An answer that is not what we came for."""
+    code = answer.status
+    return Crawl(
+        status=Status.REFUSED if code in _KEEP_OUT else Status.FAILED,
+        reason=f"http {code}",
+        **seen,
+        **_slower(answer, seen["time"]),
+    )
 
 
-def _retry_after(answer: ClientResponse, now: float) -> float | None:
-    """When we may come again: seconds or a date, at most a day ahead."""
-    text = answer.headers.get("Retry-After", "").strip()
-    if text.isascii() and text.isdigit():
-        # Nobody needs more digits, and int() of very many is slow.
-        wait = float(text[:12]) if len(text) <= 12 else _DAY
-    else:
-        try:
-            wait = email.utils.parsedate_to_datetime(text).timestamp() - now
-        except (ValueError, TypeError, OverflowError, OSError):
-            return None
-    return now + min(wait, _DAY) if wait > 0 else None
+def _slower(answer: Answer, now: float) -> dict[str, Any]:
+    """When we may come again, and to any source of this host."""
+    later = retry_after(values_of(answer.headers, "Retry-After"), now)
+    host = (later or now + _BREATHE) if answer.status == 429 else None
+    return {"not_before": later, "host_not_before": host}
+
+
+def _unreadable(seen: dict[str, Any], reason: str) -> Crawl:
+    """Something came, but not what we came for: a bad body changes nothing that we know."""
+    kept = {name: value for name, value in seen.items() if name not in _NOTHING_KEPT}
+    return Crawl(status=Status.FAILED, reason=plain(reason), **kept)

@@ -1,98 +1,137 @@
-"""A strict XML gate: what passes is well-formed, harmless, and has told its dates.
+"""The gate before the XML parser: nothing declared in a document may grow or reach out.
 
-The fast parser behind the gate guesses: it repairs broken documents, and where an item has no
-usable date it makes one up from the item's number and today. So the gate refuses broken documents
-and reads the dates itself, as they are written.
+The parser behind it is strict and has limits of its own on depth and on lengths. What it does not
+know is how much a document type with entities is allowed to blow up. So a document that brings
+declarations of its own is looked at here first, up to its first element, and refused unless they
+are small and internal. A document type that only points elsewhere, as RSS 0.91 has one, is
+harmless: nothing is ever loaded.
 """
 
 from __future__ import annotations
 
+import re
+from collections import Counter
+from typing import TYPE_CHECKING
 from xml.parsers import expat
 
-#: Feeds are flat; what nests deeper than this is not a feed.
-_DEPTH = 256
-#: A hostile document costs the parser behind the gate far more than it costs to send: a second for
-#: a thousand attributes on one element, or for a few thousand items. Real feeds stay far below.
-_ATTRIBUTES = 100
-_NAME = 1000
-_ELEMENTS = 200_000
-_ITEMS = 2000
-#: Names for the date of an item, the best first.
-_DATES = ("pubdate", "published", "issued", "date", "created", "updated", "modified")
+if TYPE_CHECKING:
+    from lxml.etree import XMLPullParser, XMLSyntaxError
+
+#: All that entities may add to a document, and how many a document may declare.
+_EXPANSION = 64 * 1024
+_ENTITIES = 1000
+#: Longer names are not declared, so references need not be looked at further.
+_NAME = 64
+_REFERENCE = re.compile(rb"&([^\s&;#<>]{1,%d});" % _NAME)
 
 
 class Unreadable(Exception):
-    """Not a feed, or not one that can be read without guessing."""
+    """Not a document with items, or not one that may be read; the text is a short reason."""
+
+    #: Whether the same document may be read another time.
+    passing = False
 
 
-def pass_gate(body: bytes) -> list[str]:
-    """The date of each item as it is written, in the order of the document; empty if none is.
+class Malformed(Unreadable):
+    """Not well-formed; the tolerant parser may still make sense of it."""
+
+
+def refusal(error: XMLSyntaxError) -> Unreadable:
+    """What an error of the XML parser means: beyond its limits is hostile, the rest malformed."""
+    from lxml.etree import ErrorTypes
+
+    if error.code in (ErrorTypes.ERR_RESOURCE_LIMIT, ErrorTypes.ERR_NAME_TOO_LONG):
+        return Unreadable(f"hostile: {error.msg.partition(',')[0][:80]}")
+    return Malformed(f"malformed: {error.msg[:80]}")
+
+
+def fed_up(parser: XMLPullParser, what: str) -> Unreadable:
+    """Why a parser that was given so much found nothing: it had met an error, or it is a trick.
+
+    A parser that is fed piece by piece tells of an error only when it is closed.
+    """
+    from lxml.etree import ErrorTypes, XMLSyntaxError
+
+    try:
+        parser.close()
+    except XMLSyntaxError as error:
+        # Of course the document is not complete yet.
+        if error.code not in (ErrorTypes.ERR_TAG_NOT_FINISHED, ErrorTypes.ERR_DOCUMENT_END):
+            return refusal(error)
+    return Unreadable(f"hostile: {what}")
+
+
+class _Reached(Exception):
+    """The first element: all declarations are known."""
+
+
+def pass_gate(body: bytes) -> None:
+    """Refuse a document (in UTF-8) whose declarations could hurt.
 
     Examples
     --------
-    >>> pass_gate(b"<rss><channel><pubDate>no item</pubDate><item><pubDate>today</pubDate></item>"
-    ...           b"<item/></channel></rss>")
-    ['today', '']
-    >>> pass_gate(b"<rss><channel>")
+    >>> pass_gate(b'<!DOCTYPE a [<!ENTITY copy "(c)">]><a>&copy; 2026</a>')
+    >>> pass_gate(b'<!DOCTYPE a [<!ENTITY f SYSTEM "file:///etc/passwd">]><a>&f;</a>')
     Traceback (most recent call last):
-    dayfly.fetch.gate.Unreadable: malformed: no element found: line 1, column 14
+    dayfly.fetch.gate.Malformed: malformed: declares an entity that is somewhere else
     """
+    if b"<!DOCTYPE" not in body:
+        return
     gate = _Gate()
     try:
         gate.parser.Parse(body, True)
-    except (expat.ExpatError, LookupError, ValueError) as error:
-        # The last two: an encoding that nobody knows, or that has no fixed width.
-        raise Unreadable(f"malformed: {str(error)[:80]}") from None
-    return [min(dates, default=(0, ""))[1] for dates in gate.items]
+    except _Reached:
+        gate.weigh(body[gate.parser.CurrentByteIndex :])
+    except (expat.ExpatError, ValueError) as error:
+        raise Malformed(f"malformed: {str(error)[:80]}") from None
 
 
 class _Gate:
     def __init__(self) -> None:
-        #: For each item its dates with their rank.
-        self.items: list[list[tuple[int, str]]] = []
-        self.depth = self.elements = 0
-        self.item_depth: int | None = None
-        self.text: list[str] = []
-        self.parser = expat.ParserCreate(namespace_separator=" ")
-        self.parser.StartElementHandler = self.opened
-        self.parser.EndElementHandler = self.closed
+        self.values: dict[bytes, bytes] = {}
+        self.sizes: dict[bytes, int] = {}
+        self.parser = expat.ParserCreate("utf-8")
         self.parser.EntityDeclHandler = self.declared
+        self.parser.AttlistDeclHandler = self.defaulted
+        self.parser.StartElementHandler = self.reached
 
-    def opened(self, name: str, attributes: dict[str, str]) -> None:
-        self.depth += 1
-        self.elements += 1
-        if self.depth > _DEPTH:
-            raise Unreadable("malformed: nested too deep")
-        if len(attributes) > _ATTRIBUTES:
-            raise Unreadable(f"hostile: more than {_ATTRIBUTES} attributes on one element")
-        if max(map(len, (name, *attributes))) > _NAME:
-            raise Unreadable(f"hostile: a name of more than {_NAME} characters")
-        if self.elements > _ELEMENTS or len(self.items) > _ITEMS:
-            raise Unreadable(f"hostile: more than {_ITEMS} items or {_ELEMENTS} elements")
-        local = _local(name)
-        if self.item_depth is None:
-            if local in ("item", "entry"):
-                self.item_depth = self.depth
-                self.items.append([])
-        elif self.depth == self.item_depth + 1 and local in _DATES:
-            self.text = []
-            self.parser.CharacterDataHandler = self.text.append
+    def declared(self, name: str, parameter: bool, value: str | None, *_where: str | None) -> None:
+        if value is None or parameter:
+            # Nobody will fetch it, and without it text would be missing; the tolerant parser
+            # knows the usual names by heart.
+            raise Malformed("malformed: declares an entity that is somewhere else")
+        if len(name.encode()) > _NAME:
+            raise Unreadable(f"hostile: declares an entity with a name of more than {_NAME} bytes")
+        if len(self.values) >= _ENTITIES:
+            raise Unreadable(f"hostile: declares more than {_ENTITIES} entities")
+        # The first declaration of a name is the one that counts.
+        self.values.setdefault(name.encode(), value.encode("utf-8", "replace"))
 
-    def closed(self, name: str) -> None:
-        if self.item_depth is not None:
-            if self.depth == self.item_depth:
-                self.item_depth = None
-            elif self.depth == self.item_depth + 1 and _local(name) in _DATES:
-                self.parser.CharacterDataHandler = None
-                written = "".join(self.text).strip()
-                if written:
-                    self.items[-1].append((_DATES.index(_local(name)), written))
-        self.depth -= 1
+    def defaulted(
+        self, element: str, name: str, kind: str, default: str | None, required: bool
+    ) -> None:
+        if default:
+            raise Unreadable("hostile: declares attributes with a value")
 
-    def declared(self, *_: object) -> None:
-        raise Unreadable("malformed: declares entities")
+    def reached(self, *_: object) -> None:
+        raise _Reached
 
+    def weigh(self, body: bytes) -> None:
+        """Add up what all references behind the declarations would grow to."""
+        total = 0
+        for name, times in Counter(_REFERENCE.findall(body)).items():
+            total += times * self.size(name, ())
+            if total > _EXPANSION:
+                raise Unreadable(f"hostile: entities grow to more than {_EXPANSION} bytes")
 
-def _local(name: str) -> str:
-    """A name without its namespace."""
-    return name.rpartition(" ")[2].lower()
+    def size(self, name: bytes, within: tuple[bytes, ...]) -> int:
+        """How long an entity is with all that it refers to."""
+        if name not in self.values:
+            return 0
+        if name in within or len(within) > 16:
+            raise Unreadable("hostile: entities within entities without end")
+        if name not in self.sizes:
+            value = self.values[name]
+            parts = (self.size(one, (*within, name)) for one in _REFERENCE.findall(value))
+            self.sizes[name] = len(value) + sum(parts)
+        return self.sizes[name]

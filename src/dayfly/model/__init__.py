@@ -6,6 +6,7 @@ from dayfly.model.crawl import Crawl, Item, Status
 from dayfly.model.fleet import KINDS, Fleet, Source
 from dayfly.model.harvest import Ephemeral, Freshness, Harvest, TwoPhase
 from dayfly.model.mixed import Mixed
+from dayfly.model.robots import RobotsCopy
 from dayfly.model.rules import NUMBERS
 from dayfly.model.table import LONGEST_LINE, read_csv, write_csv
 from dayfly.model.visits import Counts, Visits
@@ -25,6 +26,7 @@ __all__ = [
     "Item",
     "Mask",
     "Mixed",
+    "RobotsCopy",
     "Rows",
     "Source",
     "Status",

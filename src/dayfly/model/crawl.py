@@ -51,9 +51,25 @@ class Crawl:
     cost: float = 1.0
     #: The source asks not to be visited before this time (Retry-After, max-age), POSIX seconds.
     not_before: float | None = None
+    #: The same for all sources of its host (429), and seconds between visits that its robots.txt
+    #: asks for.
+    host_not_before: float | None = None
+    crawl_delay: float | None = None
     #: Validators to echo at the next visit, byte for byte.
     etag: str = ""
     last_modified: str = ""
+    #: Hash of the decoded body: the same bytes need not be read twice.
+    digest: str = ""
+    #: Where permanent redirects alone led to, if they did.
+    moved: str = ""
+    #: What the document calls itself.
+    title: str = ""
+    #: Whether there was more than we read, and whether it had to be read by the tolerant parser.
+    truncated: bool = False
+    malformed: bool = False
+    #: Bytes received, and seconds that the visit took.
+    wire_bytes: int = 0
+    took_s: float = 0.0
 
     @property
     def answered(self) -> bool:

@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container, Iterable, Sequence
+from dataclasses import replace
 
-from dayfly.estimate import ArrivalEstimator, Estimator
+from dayfly.estimate import Estimator
 from dayfly.fetch import Fetcher
+from dayfly.learn.live import LiveEstimator
 from dayfly.model import Fleet
 from dayfly.schedule.clock import Clock
-from dayfly.schedule.loop import Choice, Loop
+from dayfly.schedule.ledger import Refitting
+from dayfly.schedule.limits import Limits
+from dayfly.schedule.loop import Loop
+from dayfly.schedule.manners import Rules
+from dayfly.schedule.news import News, Notice
 from dayfly.schedule.scheduler import Scheduler
-from dayfly.store import Store, fleet_of
+from dayfly.store.base import HostState, State, Store, StoredSource, fleet_of
+
+_DAY = 86400.0
+#: A source whose visits ended so often, in a row, with the death of the crawler is left alone.
+_MOST_LOST = 3
+#: Whatever a source asked for, it is not left alone for longer than this (and some chance).
+_LONGEST_WAIT = 1.25 * _DAY
 
 
 def resume(
@@ -19,43 +31,130 @@ def resume(
     clock: Clock,
     *,
     budget: float,
+    rules: Rules | None = None,
     epoch: float | None = None,
-    min_interval: float = 300.0,
-    max_interval: float = 14 * 86400.0,
+    max_interval: float = 14 * _DAY,
     burst: float | None = None,
     tick: float = 1.0,
-    estimator: Callable[[Fleet], Estimator] = ArrivalEstimator,
-    watch: Callable[[Choice], None] | None = None,
+    parallel: int = 128,
+    estimator: Callable[[Fleet], Estimator] | None = None,
+    watch: Callable[[News], None] | None = None,
 ) -> Loop:
     """A loop over all stored sources, with the beliefs, ages and waits that the store remembers.
 
     A store that was never crawled gives a loop that starts from the operator's guesses.
     """
+    rules = rules or Rules()
     # Owned first, read then: what the owner before us still wrote would be missed otherwise.
     fence = store.own()
+    now = clock.now()
+    lost = set(store.lost(fence))
     sources = store.sources()
-    belief = estimator(fleet_of(sources))
-    for source in sources:
-        if source.estimate is not None:
-            belief.apply(source.estimate)
+    if lost:
+        store.change([_lost(sources[row], now, rules) for row in sorted(lost)])
+        sources = store.sources()
+    belief = _belief(sources, estimator, budget if epoch is None else budget / epoch, rules)
     scheduler = Scheduler(
         belief.mean(),
         budget,
-        clock.now(),
+        now,
         epoch=epoch,
-        min_interval=min_interval,
-        max_interval=max_interval,
+        # The minimum interval is one of the rules behind `not_before`, which is stored.
+        min_interval=0.0,
+        max_interval=[
+            max_interval if source.max_interval is None else source.max_interval
+            for source in sources
+        ]
+        or max_interval,
         burst=burst,
-        last=[source.last_crawl for source in sources],
-        not_before=[source.not_before for source in sources],
+        limits=Limits(spacing=rules.host_spacing or None, parallel=1),
+        last=[_past(source.last_crawl, now) for source in sources],
+        not_before=[_soon(source.not_before, now) for source in sources],
     )
-    return Loop(
+    paused = [source.row for source in sources if source.state is not State.ACTIVE]
+    if paused:
+        scheduler.pause(paused)
+    loop = Loop(
         scheduler,
         belief,
         fetcher,
         store,
         clock,
+        rules=rules,
         tick=tick if epoch is None else epoch,
+        parallel=parallel,
         watch=watch,
         fence=fence,
     )
+    for host, until in _peace(store.hosts(), sources, lost, now, rules).items():
+        loop.block_host(host, until)
+    for source in sources:
+        if source.row in lost and source.state is State.QUARANTINED:
+            said = f"{source.name}: the crawler died {source.lost} times during its visits"
+            loop.tell(Notice(time=now, kind="quarantine", text=f"{said}; it is left alone"))
+    return loop
+
+
+def _peace(
+    hosts: Iterable[HostState],
+    sources: Iterable[StoredSource],
+    lost: Container[int],
+    now: float,
+    rules: Rules,
+) -> dict[str, float]:
+    """Until when hosts are left alone: they said so, or one of their sources was just visited."""
+    told = {host.host: host for host in hosts}
+    until = {
+        name: min(host.not_before, now + _LONGEST_WAIT)
+        for name, host in told.items()
+        if host.not_before is not None
+    }
+    for source in sources:
+        last = now if source.row in lost else _past(source.last_crawl, now)
+        if source.host and last is not None:
+            asked = told[source.host].crawl_delay if source.host in told else None
+            at = last + max(rules.host_spacing, asked or 0.0)
+            until[source.host] = max(until.get(source.host, at), at)
+    return {host: at for host, at in until.items() if at > now}
+
+
+def _belief(
+    sources: Sequence[StoredSource],
+    make: Callable[[Fleet], Estimator] | None,
+    budget: float,
+    rules: Rules,
+) -> Estimator:
+    """What was learnt so far; what sources share is found anew from what is remembered of each."""
+    fleet = fleet_of(sources)
+    belief = (
+        LiveEstimator(fleet, budget=budget, least=rules.min_interval)
+        if make is None
+        else make(fleet)
+    )
+    for source in sources:
+        if source.estimate is not None:
+            belief.apply(source.estimate)
+    if isinstance(belief, Refitting):
+        belief.refit()
+    return belief
+
+
+def _lost(source: StoredSource, now: float, rules: Rules) -> StoredSource:
+    """A source that was being visited when the crawler died; perhaps it was asked just then."""
+    least = rules.min_interval if source.min_interval is None else source.min_interval
+    state = source.state
+    if source.lost + 1 >= _MOST_LOST and state is State.ACTIVE:
+        state = State.QUARANTINED
+    not_before = max(source.not_before or 0.0, now + least)
+    return replace(
+        source, lost=source.lost + 1, state=state, not_before=not_before, why_not="lost visit"
+    )
+
+
+def _past(time: float | None, now: float) -> float | None:
+    """What was written by a clock that was ahead of time happened just now."""
+    return None if time is None else min(time, now)
+
+
+def _soon(time: float | None, now: float) -> float | None:
+    return None if time is None else min(time, now + _LONGEST_WAIT)

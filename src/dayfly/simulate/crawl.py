@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from dayfly.estimate import Estimator
 from dayfly.model import Crawl
-from dayfly.schedule import Choice, Scheduler, keep_new
+from dayfly.schedule import Scheduler, keep_new
 from dayfly.simulate.world import World
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """What was chosen at one instant, and what came of it."""
+
+    time: float
+    #: Rows, best first.
+    rows: tuple[int, ...]
+    #: One crawl per row, in the same order, with its new items only.
+    crawls: tuple[Crawl, ...]
 
 
 def crawl_world(
@@ -51,17 +64,22 @@ def crawl_world(
         n += 1
         rows = scheduler.due(now, batch).tolist()
         crawls: list[Crawl] = []
+        estimates = []
         for row in rows:
             visit = world.visit(row, now)
             unseen = {item.key for item in visit.items} - seen[row]
-            crawl = keep_new(visit, unseen, scheduler.source(row))
+            crawl = keep_new(visit, unseen, world.fleet[row])
             seen[row] |= unseen
             estimate = estimator.update(crawl)
             estimator.apply(estimate)
-            scheduler.crawled(
-                [row], now, [estimate],
-                not_before=[crawl.not_before], failed=[not crawl.answered], spent=[crawl.cost],
-            )  # fmt: skip
+            estimates.append(estimate)
             crawls.append(crawl)
+        if rows:
+            scheduler.crawled(
+                rows, now, estimates,
+                not_before=[crawl.not_before for crawl in crawls],
+                failed=[not crawl.answered for crawl in crawls],
+                spent=[crawl.cost for crawl in crawls],
+            )  # fmt: skip
         choices.append(Choice(time=now, rows=tuple(rows), crawls=tuple(crawls)))
     return choices

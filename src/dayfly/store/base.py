@@ -1,15 +1,41 @@
-"""The seven things we ask of a store, and what it keeps about a source."""
+"""What we ask of a store, and what it keeps."""
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Protocol
 from urllib.parse import urlsplit
 
 from dayfly.errors import BadInput
 from dayfly.estimate import Estimate
-from dayfly.model import Crawl, Fleet, Source
+from dayfly.model import Crawl, Fleet, RobotsCopy, Source
+
+__all__ = [
+    "Event",
+    "HostState",
+    "Listing",
+    "Record",
+    "RobotsCopy",
+    "State",
+    "Store",
+    "StoredItem",
+    "StoredSource",
+    "check_listings",
+    "fleet_of",
+]
+
+
+class State(StrEnum):
+    """Whether a source is crawled, and if not, why."""
+
+    ACTIVE = "active"
+    PAUSED = "paused"  # by the operator
+    GONE = "gone"  # 410, confirmed; revived by hand
+    QUARANTINED = "quarantined"  # its visits ended with the death of the crawler
+    REMOVED = "removed"  # by the operator; its row stays taken, its items stay until they expire
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +57,20 @@ class Listing:
     worth: float = 1.0
     cost: float = 1.0
     window: float = float("inf")
+    #: What is there: "auto" (told by what it answers), "feed", "sitemap" or "page".
+    kind: str = "auto"
+    title: str = ""
+    tags: tuple[str, ...] = ()
+    #: Seconds between visits, at least and at most; None as the run has it.
+    min_interval: float | None = None
+    max_interval: float | None = None
+    #: Overrides that the operator answers for; listed wherever the source is shown.
+    obey_robots: bool = True
+    verify_tls: bool = True
+    #: Sent along to this origin only. May hold secrets: shown nowhere.
+    headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    #: CSS selectors of a "page": item, link, title, date.
+    select: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
         if not self.host:
@@ -38,6 +78,10 @@ class Listing:
                 host = urlsplit(self.url).hostname or ""
             except ValueError as error:
                 raise BadInput(f"source {self.id!r}: {error}: {self.url!r}") from None
+            if not host.isascii():
+                # One host, however its name is written.
+                with contextlib.suppress(UnicodeError):
+                    host = host.encode("idna").decode("ascii")
             object.__setattr__(self, "host", host)
 
     @property
@@ -60,29 +104,39 @@ class StoredSource(Listing):
 
     #: Stable for the life of the store; rows count up from 0 without gaps.
     row: int
-    #: Validators to echo, byte for byte; empty if the source gave none.
+    state: State = State.ACTIVE
+    #: Validators to echo, byte for byte, and hash of the last body; empty if there were none.
     etag: str = ""
     last_modified: str = ""
-    #: The source asked not to be visited before this time, POSIX seconds.
+    digest: str = ""
+    #: Not to be visited before this time, POSIX seconds, and which rule says so.
     not_before: float | None = None
-    #: When the last visit ended, whatever came of it; None before the first.
+    why_not: str = ""
+    #: When the last visit ended, whatever came of it; None before the first. When the last new
+    #: item was seen.
     last_crawl: float | None = None
+    last_new: float | None = None
+    #: How the last visit ended, and how many in a row did not answer.
+    last_status: str = ""
+    last_reason: str = ""
+    failures: int = 0
+    #: A permanent redirect that is waiting to be believed, and since when it has been seen.
+    moved_to: str = ""
+    moved_since: float | None = None
+    #: Since when the source says that it is gone.
+    gone_since: float | None = None
+    #: Visits under way when the crawler died, in a row.
+    lost: int = 0
+    #: What the document calls itself, and whether only the tolerant parser can read it.
+    document_title: str = ""
+    malformed: bool = False
     #: What the estimator made of it; None before the first crawl.
     estimate: Estimate | None = None
 
-    def after(self, crawl: Crawl, estimate: Estimate) -> StoredSource:
-        """What is to be remembered about this source once the crawl is recorded."""
-        # A visit that was not answered says nothing about validators: keep the old ones.
-        told = crawl if crawl.answered else self
-        wait = self.not_before if crawl.not_before is None else crawl.not_before
-        return replace(
-            self,
-            etag=told.etag,
-            last_modified=told.last_modified,
-            not_before=wait,
-            last_crawl=crawl.time,
-            estimate=estimate,
-        )
+    @property
+    def name(self) -> str:
+        """What people call it."""
+        return self.title or self.document_title or self.id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,6 +151,36 @@ class StoredItem:
     worth: float = 1.0
     title: str = ""
     link: str = ""
+    #: Counts up over all items of the store in the order of recording; 0 before.
+    number: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostState:
+    """What is remembered about a host."""
+
+    host: str
+    #: Leave it alone until then (429, Retry-After), and the spacing its robots.txt asks for.
+    not_before: float | None = None
+    crawl_delay: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """Somebody was interested: a click, a vote, a share."""
+
+    row: int
+    key: str
+    time: float
+    amount: float = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """One crawl with its new items only, and the source as it is after it."""
+
+    crawl: Crawl
+    source: StoredSource
 
 
 class Store(Protocol):
@@ -110,24 +194,84 @@ class Store(Protocol):
         """Store these sources under new rows; all of them, or none and `BadInput`."""
         ...
 
+    def change(self, sources: Iterable[StoredSource]) -> None:
+        """Replace these sources, found by row: what the operator changed; all or none.
+
+        Their ids stay as they are.
+        """
+        ...
+
     def sources(self) -> list[StoredSource]:
-        """All sources in the order of their rows."""
+        """All sources in the order of their rows, removed ones too."""
         ...
 
     def own(self) -> int:
         """Become the owner; whoever was it before can write no more."""
         ...
 
+    def claim(self, rows: Sequence[int], time: float, fence: int) -> None:
+        """These visits begin; `record` ends them, and `lost` tells which never ended.
+
+        A second claim of the same owner replaces the first.
+        """
+        ...
+
+    def release(self, rows: Sequence[int], fence: int) -> None:
+        """These visits did not take place after all, or were given up: they are not lost."""
+        ...
+
+    def lost(self, fence: int) -> list[int]:
+        """Rows whose visits began under an earlier fence and never ended; each is told once."""
+        ...
+
     def unseen(self, row: int, keys: Sequence[str]) -> set[str]:
-        """Those of the keys under which no item of this source is stored."""
+        """Those of the keys under which no item of this source is stored.
+
+        The same address with http and with https is one key.
+        """
         ...
 
-    def record(self, crawl: Crawl, estimate: Estimate, fence: int) -> None:
-        """Store items, validators, estimate, `not_before` and the visit, or raise `StaleFence`."""
+    def record(self, records: Sequence[Record], fence: int) -> None:
+        """Store items, sources, hosts and visits in one transaction, or raise `StaleFence`."""
         ...
 
-    def items(self, since: float = 0.0) -> Iterator[StoredItem]:
-        """Items first seen at or after this time, oldest first."""
+    def items(
+        self, since: float = 0.0, *, after: int = 0, limit: int | None = None
+    ) -> Iterator[StoredItem]:
+        """Items first seen at or after this time and numbered above `after`, by number."""
+        ...
+
+    def visits(self, row: int | None = None, since: float = 0.0) -> Iterator[Crawl]:
+        """Visits that ended at or after this time, without their items, oldest first."""
+        ...
+
+    def hosts(self) -> list[HostState]:
+        """What is remembered about hosts."""
+        ...
+
+    def robots(self) -> list[RobotsCopy]:
+        """All copies of robots.txt."""
+        ...
+
+    def keep_robots(self, copies: Sequence[RobotsCopy], fence: int) -> None:
+        """Remember these copies instead of earlier ones of the same origin."""
+        ...
+
+    def add_events(self, events: Sequence[Event]) -> int:
+        """Keep these events; the answer is how many were new."""
+        ...
+
+    def events(self, since: float = 0.0) -> Iterator[Event]:
+        """Events at or after this time, oldest first."""
+        ...
+
+    def forget(self, *, items_before: float, visits_before: float, fence: int) -> tuple[int, int]:
+        """Drop what is older; the answer is how many items and visits were dropped.
+
+        Keys of dropped items stay known, so that an item that is still shown is not new again.
+        It is done in portions, each of them a transaction; what is under way when it is interrupted
+        is undone, what came before stays dropped.
+        """
         ...
 
     def close(self) -> None:
@@ -149,7 +293,16 @@ def check_listings(listings: Sequence[Listing], known: Iterable[str]) -> None:
         if listing.id in taken:
             raise BadInput(f"duplicate id {listing.id!r}")
         taken.add(listing.id)
-        try:
-            fleet_of([listing])
-        except BadInput as error:
-            raise BadInput(f"source {listing.id!r}: {error}") from None
+    try:
+        fleet_of(listings)
+    except BadInput:
+        for listing in listings:
+            _check_numbers(listing)
+        raise
+
+
+def _check_numbers(listing: Listing) -> None:
+    try:
+        fleet_of([listing])
+    except BadInput as error:
+        raise BadInput(f"source {listing.id!r}: {error}") from None

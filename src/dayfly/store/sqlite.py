@@ -1,211 +1,200 @@
-"""The store in one SQLite file: write-ahead log, one writer, one transaction per crawl."""
+"""The store in one SQLite file: write-ahead log, one writer, a batch of crawls at a time."""
 
 from __future__ import annotations
 
-import contextlib
-import importlib.resources
-import re
-import sqlite3
-import struct
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict
-from pathlib import Path
-from typing import Any
+from os import PathLike
 
-from dayfly.errors import SchemaMismatch, StaleFence, StoreError
-from dayfly.estimate import Estimate
-from dayfly.model import Crawl
-from dayfly.store.base import Listing, StoredItem, StoredSource, check_listings
+import msgspec
 
-#: Marks the file as ours ("Dfly") and says which schema it has.
-_APPLICATION = 0x44666C79
-_VERSION = 1
-#: STRICT tables came with this release.
-_OLDEST = (3, 37, 0)
+from dayfly.model import Crawl, RobotsCopy
+from dayfly.store import answers
+from dayfly.store.backup import back_up
+from dayfly.store.base import (
+    Event,
+    HostState,
+    Listing,
+    Record,
+    StoredItem,
+    StoredSource,
+    check_listings,
+)
+from dayfly.store.database import Database, no_source
+from dayfly.store.integrity import find_problems
+from dayfly.store.keys import clean_text, hashes
+from dayfly.store.recording import record
+from dayfly.store.rows import (
+    listing_row,
+    read_source,
+    source_row,
+)
+
+#: Drop so many at a time: other threads must not wait for all of it.
+_PORTION = 2000
 
 
 class SqliteStore:
     """Remembers everything in one file, which survives the process and its death.
 
-    One process writes to it at a time. Every commit is synced, so that what was recorded outlives
-    power loss too.
+    One process writes to it at a time (`dayfly.store.lock`). Every commit is synced, so that what
+    was recorded outlives power loss too. After an error nothing was written, and the same object
+    goes on when the cause is gone: a full disk that has room again, a lock that was released.
     """
 
-    def __init__(self, path: str | Path) -> None:
-        if sqlite3.sqlite_version_info < _OLDEST:
-            raise StoreError(f"SQLite {sqlite3.sqlite_version} is too old, 3.37 is needed")
-        self.path = Path(path)
-        self._ask = _queries()
-        try:
-            # isolation_level=None: transactions begin where we say so, and IMMEDIATE, because a
-            # deferred one that turns out to write fails at once when another writer was faster.
-            self._db = sqlite3.connect(self.path, isolation_level=None, timeout=5.0)
-        except sqlite3.Error as error:
-            raise StoreError(f"{self.path}: {error}") from error
-        try:
-            self._open()
-        except BaseException:
-            self._db.close()
-            raise
+    def __init__(self, path: str | PathLike[str]) -> None:
+        self._file = Database(path)
+        self._ask = self._file.ask
+        self.path = self._file.path
 
     def add(self, sources: Iterable[Listing]) -> list[int]:
         """Store these sources under new rows."""
         listings = list(sources)
-        with self._transaction():
-            check_listings(listings, (id for (id,) in self._db.execute(self._ask["ids"])))
-            ((first,),) = self._db.execute(self._ask["count_sources"])
+        with self._file.writing() as db:
+            self._file.check(None)
+            ids = msgspec.json.encode([listing.id for listing in listings]).decode()
+            check_listings(listings, (id for (id,) in db.execute(self._ask["taken"], (ids,))))
+            ((first,),) = db.execute(self._ask["count_sources"])
             rows = list(range(first, first + len(listings)))
-            self._db.executemany(
+            db.executemany(
                 self._ask["add_source"],
-                [
-                    {"row": row} | asdict(listing)
-                    for row, listing in zip(rows, listings, strict=True)
-                ],
+                (listing_row(row, listing) for row, listing in zip(rows, listings, strict=True)),
             )
         return rows
 
+    def change(self, sources: Iterable[StoredSource]) -> None:
+        """Replace these sources."""
+        changed = list(sources)
+        check_listings(changed, ())
+        with self._file.writing() as db:
+            self._file.check(None)
+            for source in changed:
+                if db.execute(self._ask["change_source"], source_row(source)).rowcount != 1:
+                    raise no_source(source.row, source.id)
+
     def sources(self) -> list[StoredSource]:
         """All sources in the order of their rows."""
-        with self._told():
-            return [_source(*record) for record in self._db.execute(self._ask["sources"])]
+        with self._file.reading() as db:
+            return [read_source(record) for record in db.execute(self._ask["sources"])]
 
     def own(self) -> int:
         """Become the owner."""
-        with self._transaction():
-            return int(self._db.execute(self._ask["take_over"]).fetchall()[0][0])
+        with self._file.writing() as db:
+            self._file.check(None)
+            return int(db.execute(self._ask["own"]).fetchall()[0][0])
+
+    def claim(self, rows: Sequence[int], time: float, fence: int) -> None:
+        """These visits begin."""
+        with self._file.writing() as db:
+            self._file.check(fence)
+            ((count,),) = db.execute(self._ask["count_sources"])
+            for row in rows:
+                if not 0 <= row < count:
+                    raise no_source(row)
+            db.executemany(self._ask["claim"], ((int(row), fence, time) for row in rows))
+
+    def release(self, rows: Sequence[int], fence: int) -> None:
+        """These visits did not take place after all."""
+        with self._file.writing() as db:
+            self._file.check(fence)
+            db.executemany(self._ask["release"], ((int(row),) for row in rows))
+
+    def lost(self, fence: int) -> list[int]:
+        """Rows whose visits began under an earlier fence and never ended."""
+        with self._file.writing() as db:
+            self._file.check(fence)
+            return sorted(row for (row,) in db.execute(self._ask["lost"], (fence,)).fetchall())
 
     def unseen(self, row: int, keys: Sequence[str]) -> set[str]:
-        """Those of the keys that are not stored for this source."""
-        ask = self._ask["known_item"]
-        with self._told():
-            return {
-                key
-                for key in keys
-                if self._db.execute(ask, {"row": row, "key": key}).fetchone() is None
-            }
+        """Those of the keys that are not known for this source."""
+        numbers = msgspec.json.encode(hashes(keys)).decode()
+        with self._file.reading() as db:
+            found = db.execute(self._ask["unseen"], (row, numbers)).fetchall()
+        return {keys[place] for (place,) in found}
 
-    def record(self, crawl: Crawl, estimate: Estimate, fence: int) -> None:
-        """Store one crawl whole, or refuse it whole."""
-        with self._transaction():
-            ((current,),) = self._db.execute(self._ask["fence"])
-            if fence != current:
-                raise StaleFence(f"fence {fence} is stale, the store is at {current}")
-            touched = self._db.execute(self._ask["update_source"], _left_behind(crawl, estimate))
-            if touched.rowcount != 1:
-                raise StoreError(f"no source in row {crawl.row}; nothing was written")
-            self._db.executemany(
-                self._ask["add_item"],
-                [{"row": crawl.row, "seen": crawl.time} | asdict(item) for item in crawl.items],
-            )
-            self._db.execute(self._ask["add_visit"], _visit(crawl))
+    def record(self, records: Sequence[Record], fence: int) -> None:
+        """Store these crawls whole, or refuse them whole."""
+        record(self._file, records, fence)
 
-    def items(self, since: float = 0.0) -> Iterator[StoredItem]:
-        """Items first seen at or after this time."""
-        names = ("row", "key", "published", "seen", "worth", "title", "link")
-        with self._told():
-            found = self._db.execute(self._ask["items"], {"since": since}).fetchall()
-        return (StoredItem(**dict(zip(names, record, strict=True))) for record in found)
+    def items(
+        self, since: float = 0.0, *, after: int = 0, limit: int | None = None
+    ) -> Iterator[StoredItem]:
+        """Items first seen at or after this time, by number."""
+        return answers.items(self._file, since, after, limit)
+
+    def visits(self, row: int | None = None, since: float = 0.0) -> Iterator[Crawl]:
+        """Visits that ended at or after this time, oldest first."""
+        return answers.visits(self._file, row, since)
+
+    def hosts(self) -> list[HostState]:
+        """What is remembered about hosts."""
+        with self._file.reading() as db:
+            found = db.execute(self._ask["hosts"]).fetchall()
+        return [
+            HostState(host=host, not_before=not_before, crawl_delay=crawl_delay)
+            for host, not_before, crawl_delay in found
+            if not_before is not None or crawl_delay is not None
+        ]
+
+    def robots(self) -> list[RobotsCopy]:
+        """All copies of robots.txt."""
+        names = ("origin", "outcome", "body", "fetched", "expires", "unreachable_since", "reason")
+        with self._file.reading() as db:
+            found = db.execute(self._ask["robots"]).fetchall()
+        return [RobotsCopy(**dict(zip(names, record, strict=True))) for record in found]
+
+    def keep_robots(self, copies: Sequence[RobotsCopy], fence: int) -> None:
+        """Remember these copies instead of earlier ones."""
+        with self._file.writing() as db:
+            self._file.check(fence)
+            db.executemany(
+                self._ask["keep_robots"],
+                (
+                    (
+                        copy.origin, copy.outcome, copy.body, copy.fetched, copy.expires,
+                        copy.unreachable_since, clean_text(copy.reason),
+                    )
+                    for copy in copies
+                ),
+            )  # fmt: skip
+
+    def add_events(self, events: Sequence[Event]) -> int:
+        """Keep these events; the answer is how many were new."""
+        with self._file.writing() as db:
+            self._file.check(None)
+            ((count,),) = db.execute(self._ask["count_sources"])
+            new = 0
+            for event in events:
+                if not 0 <= event.row < count:
+                    raise no_source(event.row)
+                values = (event.row, clean_text(event.key), event.time, event.amount)
+                new += db.execute(self._ask["add_event"], values).rowcount
+            return new
+
+    def events(self, since: float = 0.0) -> Iterator[Event]:
+        """Events at or after this time, oldest first."""
+        return answers.events(self._file, since)
+
+    def forget(self, *, items_before: float, visits_before: float, fence: int) -> tuple[int, int]:
+        """Drop what is older, a portion at a time; the keys of items stay known."""
+        items = visits = 0
+        while True:
+            with self._file.writing() as db:
+                self._file.check(fence)
+                some = db.execute(self._ask["forget_items"], (items_before, _PORTION)).rowcount
+                more = db.execute(self._ask["forget_visits"], (visits_before, _PORTION)).rowcount
+            items, visits = items + some, visits + more
+            if max(some, more) < _PORTION:
+                return items, visits
+
+    def check(self) -> list[str]:
+        """Look through the whole file; what is wrong with it, or nothing."""
+        with self._file.reading() as db:
+            return find_problems(db)
+
+    def backup(self, path: str | PathLike[str]) -> None:
+        """Write a copy that is whole, while crawls go on."""
+        back_up(self._file, path)
 
     def close(self) -> None:
         """Let go of it."""
-        self._db.close()
-
-    def _open(self) -> None:
-        """Find our own schema, or a file that is still empty; anything else is left alone."""
-        with self._told():
-            ((application,),) = self._db.execute("PRAGMA application_id")
-            ((version,),) = self._db.execute("PRAGMA user_version")
-            ((tables,),) = self._db.execute("SELECT count(*) FROM sqlite_schema")
-            empty = (application, version, tables) == (0, 0, 0)
-            if not empty and application != _APPLICATION:
-                raise SchemaMismatch(f"{self.path} is not a Dayfly store; name another file")
-            if not empty and version != _VERSION:
-                raise SchemaMismatch(
-                    f"{self.path} has schema {version}, this version of Dayfly reads {_VERSION}"
-                )
-            self._db.execute("PRAGMA journal_mode = WAL")
-            self._db.execute("PRAGMA synchronous = FULL")
-            self._db.execute("PRAGMA foreign_keys = ON")
-            if empty:
-                self._db.executescript(
-                    f"BEGIN IMMEDIATE; {_text('schema.sql')}"
-                    f"PRAGMA application_id = {_APPLICATION}; PRAGMA user_version = {_VERSION};"
-                    "COMMIT;"
-                )
-
-    @contextlib.contextmanager
-    def _told(self) -> Iterator[None]:
-        """Errors of the file, told as ours and with its name."""
-        try:
-            yield
-        except sqlite3.Error as error:
-            raise StoreError(f"{self.path}: {error}") from error
-
-    @contextlib.contextmanager
-    def _transaction(self) -> Iterator[None]:
-        with self._told():
-            self._db.execute("BEGIN IMMEDIATE")
-            try:
-                yield
-                self._db.execute("COMMIT")
-            except BaseException:
-                if self._db.in_transaction:
-                    self._db.execute("ROLLBACK")
-                raise
-
-
-def _queries() -> dict[str, str]:
-    """The named queries of queries.sql."""
-    parts = re.split(r"^-- (\w+): .*\n", _text("queries.sql"), flags=re.MULTILINE)
-    return {name: query.strip() for name, query in zip(parts[1::2], parts[2::2], strict=True)}
-
-
-def _text(name: str) -> str:
-    return importlib.resources.files("dayfly.store").joinpath(name).read_text(encoding="utf-8")
-
-
-def _source(*record: Any) -> StoredSource:
-    row, id, url, host, weight, arrival, decay, worth, cost, window = record[:10]
-    etag, last_modified, not_before, last_crawl = record[10:14]
-    time, *belief, memory = record[14:]
-    estimate = None
-    if time is not None:
-        numbers = struct.unpack(f"<{len(memory) // 8}d", memory)
-        estimate = Estimate(
-            row=row, time=time, arrival=belief[0], decay=belief[1], worth=belief[2], memory=numbers
-        )
-    return StoredSource(
-        row=row, id=id, url=url, host=host, weight=weight, arrival=arrival, decay=decay,
-        worth=worth, cost=cost, window=window, etag=etag, last_modified=last_modified,
-        not_before=not_before, last_crawl=last_crawl, estimate=estimate,
-    )  # fmt: skip
-
-
-def _left_behind(crawl: Crawl, estimate: Estimate) -> dict[str, Any]:
-    return {
-        "row": crawl.row,
-        "time": crawl.time,
-        "answered": crawl.answered,
-        "etag": crawl.etag,
-        "last_modified": crawl.last_modified,
-        "not_before": crawl.not_before,
-        "estimate_time": estimate.time,
-        "estimate_arrival": estimate.arrival,
-        "estimate_decay": estimate.decay,
-        "estimate_worth": estimate.worth,
-        "estimate_memory": struct.pack(f"<{len(estimate.memory)}d", *estimate.memory),
-    }
-
-
-def _visit(crawl: Crawl) -> dict[str, Any]:
-    return {
-        "row": crawl.row,
-        "time": crawl.time,
-        "status": crawl.status,
-        "reason": crawl.reason,
-        "new_items": len(crawl.items),
-        "visible": crawl.visible,
-        "oldest_s": crawl.oldest_s,
-        "value": crawl.value,
-        "cost": crawl.cost,
-    }
+        self._file.close()

@@ -1,142 +1,296 @@
 """The order of things: choose, fetch, learn, record, and only then believe."""
 
 import asyncio
+from dataclasses import replace
 
 import pytest
+from tests.unit.schedule.pretend import START, Feed, make, stocked
 
-from dayfly.errors import StaleFence
-from dayfly.estimate import ArrivalEstimator
-from dayfly.model import Crawl, Item, Status
-from dayfly.schedule import Loop, ManualClock, Scheduler
+from dayfly.errors import StaleFence, StoreError
+from dayfly.learn.live import LiveEstimator
+from dayfly.model import Crawl, Status
+from dayfly.schedule import Chosen, Loop, ManualClock, Notice, Recorded, Rules, Scheduler
 from dayfly.store import Listing, MemoryStore, fleet_of
+from dayfly.store.base import State
 
 
-class Feed:
-    """A fetcher: every visit shows one more item; delays and accidents as told."""
-
-    def __init__(self, clock: ManualClock, delays=None, accident=None, takes: float = 0.0) -> None:
-        self.clock, self.delays, self.accident, self.takes = clock, delays or {}, accident, takes
-        self.visits: list[int] = []
-        self.finished: list[int] = []
-        self.under_way = self.most_under_way = 0
-
-    async def fetch(self, source) -> Crawl:
-        self.visits.append(source.row)
-        self.under_way += 1
-        self.most_under_way = max(self.most_under_way, self.under_way)
-        for _ in range(self.delays.get(source.row, 1)):
-            await asyncio.sleep(0)
-        if self.takes:
-            await self.clock.sleep(self.takes)
-        self.under_way -= 1
-        self.finished.append(source.row)
-        if self.accident is not None:
-            raise self.accident
-        now = self.clock.now()
-        items = tuple(Item(key=str(n), published=now) for n in range(self.visits.count(source.row)))
-        return Crawl(
-            row=source.row, time=now, status=Status.CHANGED, items=items, visible=len(items),
-            oldest_s=0.0, etag=f"{source.etag}+",
-        )  # fmt: skip
-
-
-def make(n: int = 3, **changes):
-    clock = ManualClock(1000.0)
-    store = MemoryStore()
-    store.add(Listing(id=str(row), url=f"http://{row}.example.org/") for row in range(n))
-    fleet = fleet_of(store.sources())
-    moods = {name: changes.pop(name) for name in ("delays", "accident", "takes") if name in changes}
-    fetcher = Feed(clock, **moods)
-    scheduler = Scheduler(fleet, 100.0, clock.now(), min_interval=5.0, max_interval=60.0)
-    estimator = ArrivalEstimator(fleet)
-    loop = Loop(scheduler, estimator, fetcher, store, clock, **changes)
-    return loop, fetcher, store, estimator, scheduler, clock
+def run(loop, seconds: float) -> None:
+    asyncio.run(loop.run(loop.clock.now() + seconds))
 
 
 def test_only_new_items_are_recorded_and_validators_travel():
-    loop, _, store, *_ = make()
-    first = asyncio.run(loop.tick(1000.0))
-    assert first.rows == (0, 1, 2)
-    assert [len(crawl.items) for crawl in first.crawls] == [1, 1, 1]
-    assert first.crawls[0].value == 1.0
-    second = asyncio.run(loop.tick(1100.0))
-    assert [item.key for crawl in second.crawls for item in crawl.items] == ["1"] * 3
+    news = []
+    loop, feed, store, *_ = make(watch=news.append)
+    run(loop, 8.0)
+    assert feed.visits == [(START, 0), (START, 1), (START, 2)] + [(START + 5, n) for n in (0, 1, 2)]
+    recorded = [crawl for one in news if isinstance(one, Recorded) for crawl in one.crawls]
+    assert [[item.key for item in crawl.items] for crawl in recorded] == [["0"]] * 3 + [["1"]] * 3
+    assert recorded[0].value == 1.0
     assert [source.etag for source in store.sources()] == ["++"] * 3
-    assert list(loop.sources) == store.sources()
+    assert loop.sources == store.sources()
+    assert [one.rows for one in news if isinstance(one, Chosen)] == [(0, 1, 2)] * 2
+    counts = loop.counters
+    assert (counts.visits, counts.changed, counts.items, counts.failed) == (6, 6, 6, 0)
 
 
 def test_results_are_recorded_in_the_order_of_choice():
-    loop, fetcher, store, *_ = make(delays={0: 9, 1: 5, 2: 1})
-    choice = asyncio.run(loop.tick(1000.0))
-    assert fetcher.finished == [2, 1, 0]
-    assert [crawl.row for crawl in choice.crawls] == [0, 1, 2]
+    loop, feed, store, *_ = make(feed={"delays": {0: 9, 1: 5, 2: 1}})
+    run(loop, 1.0)
+    assert feed.finished == [2, 1, 0]
     assert [visit.row for visit in store._visits] == [0, 1, 2]
 
 
 def test_an_accident_in_the_fetcher_is_a_failed_visit():
-    loop, _, store, estimator, scheduler, _ = make(accident=ZeroDivisionError("oh"))
-    choice = asyncio.run(loop.tick(1000.0))
-    for crawl in choice.crawls:
-        assert (crawl.status, crawl.reason) == (Status.FAILED, "fetcher: ZeroDivisionError: oh")
-    assert len(store._visits) == 3
-    assert (estimator.exposure_ == 0).all()
-    assert scheduler.due(1001.0, 9).tolist() == []  # it was a visit: the minimum interval holds
+    loop, feed, store, *_ = make(feed={"accident": ZeroDivisionError("oh")})
+    run(loop, 4.0)
+    assert [(v.status, v.reason) for v in store.visits()] == [
+        (Status.FAILED, "fetcher: ZeroDivisionError: oh")
+    ] * 3
+    assert len(feed.visits) == 3, "it was a visit: the rules hold"
+    assert loop.counters.failed == 3
 
 
-def test_nothing_is_believed_that_was_not_stored():
-    loop, _, store, estimator, scheduler, _ = make()
-    before = estimator.mean().arrival.copy()
-    store.own()  # somebody else takes over
+def test_a_fetcher_that_answers_for_somebody_else_is_not_believed():
+    loop, _, store, *_ = make(n=1, feed={"changes": {0: {"row": 7}}})
+    run(loop, 1.0)
+    assert "row 7 answered" in next(iter(store.visits())).reason
+
+
+def test_a_slow_source_holds_up_nobody():
+    loop, feed, store, *_ = make(feed={"takes": {0: 47.0}})
+    run(loop, 60.0)
+    assert feed.of(0) == [START, START + 52.0]  # it ended at 47 and rested for 5 seconds
+    assert feed.of(1) == [START + 5.0 * n for n in range(12)]
+    assert len(list(store.visits(0))) == 2
+
+
+def test_somebody_else_owns_the_store_and_the_loop_stops_loudly():
+    loop, feed, store, scheduler, _ = make()
+    believed = scheduler.fleet.arrival.copy()
+    fetch = feed.fetch
+
+    async def taken_over(source) -> Crawl:
+        store.own()
+        return await fetch(source)
+
+    feed.fetch = taken_over
     with pytest.raises(StaleFence):
-        asyncio.run(loop.tick(1000.0))
-    assert (estimator.mean().arrival == before).all()
-    assert (scheduler.fleet.arrival == before).all()
+        run(loop, 3600.0)
     assert list(store.items()) == []
-    assert scheduler.due(1000.0, 9).tolist() == [0, 1, 2]  # given back, not lost in flight
-
-
-def test_being_stopped_gives_back_what_was_under_way():
-    loop, _, store, _, scheduler, _ = make(delays={1: 10**9})
-
-    async def stopped() -> None:
-        task = asyncio.ensure_future(loop.tick(1000.0))
-        await asyncio.sleep(0.01)
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-
-    asyncio.run(stopped())
-    assert store._visits == []
-    assert scheduler.due(1000.0, 9).tolist() == [0, 1, 2]
+    assert (scheduler.fleet.arrival == believed).all(), "nothing is believed that was not stored"
+    assert len(feed.visits) == 3
 
 
 def test_no_more_visits_are_under_way_than_allowed():
-    loop, fetcher, *_ = make(n=20, parallel=4, delays=dict.fromkeys(range(20), 7))
-    asyncio.run(loop.tick(1000.0))
-    assert fetcher.most_under_way == 4
-    assert len(fetcher.visits) == 20
+    loop, feed, *_ = make(n=20, parallel=4, feed={"delays": dict.fromkeys(range(20), 7)})
+    run(loop, 1.0)
+    assert feed.most_under_way == 4
+    assert len(feed.visits) == 20, "who is waiting is chosen as soon as there is room"
 
 
 def test_no_more_are_chosen_at_once_than_the_batch():
-    loop, *_ = make(n=20, batch=6)
-    assert asyncio.run(loop.tick(1000.0)).rows == tuple(range(6))
+    loop, feed, *_ = make(n=20, batch=6)
+    run(loop, 0.5)
+    assert [row for _, row in feed.visits] == list(range(6))
 
 
-def test_it_decides_at_every_tick_until_the_end():
-    times = []
-    loop, *_, clock = make(tick=10.0, watch=lambda choice: times.append(choice.time))
-    asyncio.run(loop.run(1200.0))
-    assert times == [1000.0 + 10 * n for n in range(20)]
-    assert clock.now() == 1200.0
+def test_of_the_instants_missed_only_the_last_is_made_up_for():
+    """Somebody sets the manual clock ahead by hours: one decision, not thousands."""
+    loop, _, _, scheduler, clock = make(n=1, tick=10.0)
+    asked, due = [], scheduler.due
+
+    def noted(now: float, k: int):
+        asked.append(now - START)
+        if len(asked) == 2:
+            clock._now += 7203.0
+        return due(now, k)
+
+    scheduler.due = noted  # type: ignore[method-assign]
+    run(loop, 7240.0)
+    assert asked == [0.0, 10.0, 7210.0, 7220.0, 7230.0]
 
 
-def test_of_the_instants_missed_while_busy_the_latest_is_made_up_for():
-    """Visits of 25 seconds, decisions every 10: after a visit one late decision, not two."""
-    asked = []
-    loop, fetcher, _, _, scheduler, _ = make(n=1, tick=10.0, takes=25.0)
-    due = scheduler.due
-    scheduler.due = lambda now, k: (asked.append(now), due(now, k))[1]  # type: ignore[method-assign]
-    asyncio.run(loop.run(1075.0))
-    # At 1020 and 1050 the source has just been visited; it is again at 1030 and 1060.
-    assert asked == [1000.0, 1020.0, 1030.0, 1050.0, 1060.0]
-    assert fetcher.visits == [0, 0, 0]
+class Full(MemoryStore):
+    """A disk that is full for a while."""
+
+    def __init__(self, clock, begin: float, end: float) -> None:
+        super().__init__()
+        self.clock, self.begin, self.end, self.refused = clock, begin, end, 0
+
+    def _or_fail(self) -> None:
+        if self.begin <= self.clock.now() < self.end:
+            self.refused += 1
+            raise StoreError("database or disk is full")
+
+    def claim(self, rows, time, fence):
+        self._or_fail()
+        super().claim(rows, time, fence)
+
+    def record(self, records, fence):
+        self._or_fail()
+        super().record(records, fence)
+
+
+def test_D06_a_full_disk_stops_visits_and_loses_nothing():
+    clock, news = ManualClock(START), []
+    store = Full(clock, START + 20, START + 320)
+    loop, feed, *_ = make(clock=clock, store=store, watch=news.append, feed={"takes": {0: 7.0}})
+    run(loop, 600.0)
+    told = [one.kind for one in news if isinstance(one, Notice)]
+    assert told[0] == "store"
+    assert told[-1] == "stored"
+    assert 5 < store.refused < 60, "waits grow"
+    meanwhile = [when for when, _ in feed.visits if START + 30 < when < START + 320]
+    assert meanwhile == []
+    assert len(list(store.visits())) == len(feed.visits)
+    assert len(list(store.items())) == len(feed.visits)
+    assert not loop.store_fails
+
+
+def test_D06_a_store_that_never_recovers_does_not_keep_the_loop_from_stopping():
+    clock = ManualClock(START)
+    store = Full(clock, START, START + 1e9)
+    loop, *_ = make(clock=clock, store=store)
+
+    async def stopped() -> None:
+        task = asyncio.ensure_future(loop.run(None))
+        await asyncio.sleep(0.05)
+        loop.stop()
+        await task
+
+    with pytest.raises(StoreError, match="full"):
+        asyncio.run(stopped())
+
+
+def test_one_visit_that_cannot_be_stored_does_not_spoil_the_others():
+    class Fussy(MemoryStore):
+        def record(self, records, fence):
+            if any(record.crawl.row == 1 and record.crawl.answered for record in records):
+                raise UnicodeError("surrogates")
+            super().record(records, fence)
+
+    news = []
+    loop, _, store, *_ = make(store=Fussy(), watch=news.append)
+    run(loop, 1.0)
+    assert [(v.row, v.reason) for v in store.visits()] == [
+        (0, ""), (1, "record: UnicodeError: surrogates"), (2, ""),
+    ]  # fmt: skip
+    assert [one.kind for one in news if isinstance(one, Notice)] == ["record"]
+
+
+def test_D15_stopping_ends_visits_and_returns_claims():
+    """Three quick ones are recorded; the one that hangs is given up and blamed for nothing."""
+    loop, _, store, *_ = make(n=4, feed={"delays": {3: 10**9}})
+    asyncio.run(_stop_soon(loop, grace=0.05))
+    assert sorted(visit.row for visit in store.visits()) == [0, 1, 2, 3]
+    assert next(v for v in store.visits(3)).reason == "stopped"
+    assert store.lost(store.own()) == [], "no claim is left behind"
+    hung = store.sources()[3]
+    assert (hung.failures, hung.lost) == (0, 0)
+    assert hung.not_before == hung.last_crawl + 5.0, "it was asked, so it is left alone"
+    assert loop.counters.abandoned == 1
+    assert len(list(store.items())) == 3
+
+
+async def _stop_soon(loop: Loop, grace: float) -> None:
+    import dayfly.schedule.loop as module
+
+    before, module._GRACE_S = module._GRACE_S, grace
+    try:
+        task = asyncio.ensure_future(loop.run(None))
+        await asyncio.sleep(0.05)
+        loop.stop()
+        await task
+    finally:
+        module._GRACE_S = before
+
+
+# What an operator may do.
+
+
+def live(n: int = 3, **changes):
+    """A loop with our own estimator."""
+    clock, store = ManualClock(START), stocked(n)
+    fleet = fleet_of(store.sources())
+    estimator = LiveEstimator(fleet, budget=1.0)
+    feed = Feed(clock)
+    scheduler = Scheduler(estimator.mean(), 1.0, START, min_interval=0.0)
+    changes = {"tick": 60.0, "rules": Rules(min_interval=600.0), **changes}
+    loop = Loop(scheduler, estimator, feed, store, clock, **changes)
+    return loop, feed, store, clock
+
+
+def between(loop: Loop, clock: ManualClock, *steps) -> None:
+    """Run the loop, and do each step an hour after the one before."""
+
+    async def go() -> None:
+        task = asyncio.ensure_future(loop.run(START + 3600.0 * (len(steps) + 1)))
+        for step in steps:
+            await clock.sleep(3600.0)
+            step()
+        await task
+
+    asyncio.run(go())
+
+
+def test_sources_are_added_to_a_running_crawl():
+    loop, feed, store, clock = live()
+    rows = []
+    new = [Listing(id=name, url=f"http://{name}.example/") for name in ("new", "newer")]
+    between(loop, clock, lambda: rows.extend(loop.add(new)))
+    assert rows == [3, 4]
+    assert feed.of(3)[0] >= START + 3600.0
+    assert feed.of(4)
+    assert [source.id for source in loop.sources] == ["0", "1", "2", "new", "newer"]
+    assert loop.sources == store.sources()
+
+
+def test_a_source_is_paused_resumed_and_removed():
+    loop, feed, store, clock = live()
+
+    def change(**fields):
+        return lambda: loop.change(replace(loop.sources[1], **fields))
+
+    between(
+        loop, clock, change(state=State.PAUSED), change(state=State.ACTIVE),
+        change(state=State.REMOVED),
+    )  # fmt: skip
+    hours = [sum(when // 3600 == START // 3600 + n for when in feed.of(1)) for n in range(4)]
+    assert hours[0] > 0 == hours[1] < hours[2]
+    assert hours[3] == 0
+    assert store.sources()[1].state is State.REMOVED
+    assert loop.sources == store.sources()
+
+
+def test_a_change_does_not_undo_what_visits_wrote_meanwhile():
+    loop, feed, store, clock = live()
+    between(loop, clock, lambda: loop.change(replace(loop.sources[0], title="T", weight=9.0)))
+    new = store.sources()[0]
+    assert (new.title, new.weight) == ("T", 9.0)
+    assert new.etag.count("+") == len(feed.of(0))
+    assert new.last_crawl == feed.of(0)[-1]
+
+
+def test_a_refresh_comes_before_all_others_but_not_before_the_rules():
+    loop, feed, _, clock = live(n=40)
+    held = feed.visits
+    wanted = []
+
+    def ask() -> None:
+        row = max(range(40), key=lambda row: loop.sources[row].last_crawl or 0.0)
+        wanted.append((row, loop.sources[row].last_crawl, loop.sources[row].not_before))
+        loop.refresh(row)
+
+    between(loop, clock, ask)
+    row, last, not_before = wanted[0]
+    after = [when for when, visited in held if visited == row and when > last]
+    assert not_before <= after[0] <= not_before + 240.0
+
+
+def test_what_waits_is_told_as_people_count_it():
+    loop, _, _, clock = live()
+    between(loop, clock)
+    told = loop.explain(0)
+    source = loop.sources[0]
+    assert told.waiting <= source.estimate.arrival / source.decay
+    assert told.index > 0

@@ -2,12 +2,18 @@
 
 import asyncio
 import itertools
+from dataclasses import replace
 
+import numpy as np
 import pytest
+from tests.unit.schedule.pretend import START, Feed, stocked
 
+from dayfly.errors import StaleFence
+from dayfly.estimate import ArrivalEstimator
 from dayfly.model import Crawl, Item, Status
-from dayfly.schedule import ManualClock, resume
-from dayfly.store import Listing, MemoryStore
+from dayfly.schedule import ManualClock, Notice, Rules, resume
+from dayfly.store import MemoryStore
+from dayfly.store.base import State
 
 
 class Patient:
@@ -23,45 +29,57 @@ class Patient:
         return Crawl(
             row=source.row, time=now, status=Status.CHANGED, etag=f'"{now:.0f}"',
             items=(Item(key=f"{now:.0f}", published=now - 50.0),), visible=1, oldest_s=50.0,
-            not_before=now + 3600.0,
+            not_before=now + 3600.0, digest=f"{now}",
         )  # fmt: skip
 
 
 @pytest.mark.parametrize("epoch", [None, 60.0])
 def test_beliefs_validators_and_waits_survive_a_restart(epoch):
-    clock, store = ManualClock(1e6), MemoryStore()
-    store.add(Listing(id=name, url=f"http://{name}.example.org/") for name in "ab")
+    clock, store = ManualClock(START), stocked(2)
     fetcher = Patient(clock)
 
     def loop():
         return resume(
-            store, fetcher, clock, budget=2.0, epoch=epoch, max_interval=7200.0, tick=60.0
-        )
+            store, fetcher, clock, budget=2.0, epoch=epoch, max_interval=7200.0, tick=60.0,
+            estimator=ArrivalEstimator,
+        )  # fmt: skip
 
-    asyncio.run(loop().run(1e6 + 600))
-    assert [(row, etag) for _, row, etag in fetcher.visits] == [(0, ""), (1, "")]
+    asyncio.run(loop().run(START + 600))
+    assert sorted((row, etag) for _, row, etag in fetcher.visits) == [(0, ""), (1, "")]
     again = loop()
-    assert again._estimator.mean().arrival[0] == store.sources()[0].estimate.arrival
-    asyncio.run(again.run(1e6 + 3 * 3600))
+    assert again.scheduler.fleet.arrival[0] == store.sources()[0].estimate.arrival
+    asyncio.run(again.run(START + 3 * 3600))
     third = fetcher.visits[2]
-    assert third[0] >= fetcher.visits[third[1]][0] + 3600.0
-    assert third[2] == f'"{fetcher.visits[third[1]][0]:.0f}"'
+    first = next(visit for visit in fetcher.visits if visit[1] == third[1])
+    assert third[0] >= first[0] + 3600.0
+    assert third[2] == f'"{first[0]:.0f}"'
     for row in (0, 1):
         times = [now for now, visited, _ in fetcher.visits if visited == row]
         assert all(later - sooner >= 3600.0 for sooner, later in itertools.pairwise(times))
         assert len(times) > 1
 
 
+def test_two_loops_from_one_store_believe_the_same():
+    """What sources share is found from what is remembered of each: nothing else is needed."""
+    clock, store = ManualClock(START), stocked(30)
+    asyncio.run(resume(store, Feed(clock), clock, budget=0.05, tick=60.0).run(START + 3 * 3600))
+    one, two = (resume(store, Feed(clock), clock, budget=0.05) for _ in range(2))
+    for name in ("arrival", "decay", "worth"):
+        assert np.array_equal(
+            getattr(one.scheduler.fleet, name), getattr(two.scheduler.fleet, name)
+        )
+
+
 def test_an_empty_store_gives_a_loop_with_nothing_to_do():
-    clock = ManualClock(1e6)
+    clock = ManualClock(START)
     loop = resume(MemoryStore(), Patient(clock), clock, budget=1.0)
-    asyncio.run(loop.run(1e6 + 3))
-    assert list(loop.sources) == []
+    asyncio.run(loop.run(START + 3))
+    assert loop.sources == []
 
 
 def test_the_store_is_owned_before_it_is_read():
     """What the owner before us writes after we read would be lost to us; so it must be refused."""
-    clock, order = ManualClock(1e6), []
+    clock, order = ManualClock(START), []
 
     class Watched(MemoryStore):
         def own(self):
@@ -75,3 +93,201 @@ def test_the_store_is_owned_before_it_is_read():
     resume(Watched(), Patient(clock), clock, budget=1.0)
     assert order[0] == "own"
     assert order.count("own") == 1
+
+
+@pytest.mark.parametrize("state", [State.PAUSED, State.GONE, State.QUARANTINED, State.REMOVED])
+def test_who_is_not_to_be_crawled_is_not(state):
+    clock, store = ManualClock(START), stocked(3)
+    store.change([replace(store.sources()[1], state=state)])
+    feed = Feed(clock)
+    asyncio.run(resume(store, feed, clock, budget=1.0).run(START + 30))
+    assert {row for _, row in feed.visits} == {0, 2}
+
+
+def test_a_source_has_intervals_of_its_own():
+    clock, store = ManualClock(START), stocked(2)
+    store.change([replace(store.sources()[0], min_interval=1200.0)])
+    feed = Feed(clock)
+    asyncio.run(resume(store, feed, clock, budget=1.0, tick=60.0).run(START + 3600))
+    assert [t - START for t in feed.of(0)] == [0.0, 1200.0, 2400.0]
+    assert len(feed.of(1)) == 12
+
+
+def test_hosts_stay_alone_after_a_restart():
+    """A host that said 429, and one whose robots.txt asks for a minute between visits."""
+    clock, store = ManualClock(START), stocked(4, hosts={0: "a", 1: "a", 2: "b", 3: "b"})
+    peace = {"status": Status.REFUSED, "items": (), "host_not_before": START + 900}
+    feed = Feed(clock, changes={0: peace, 2: {"crawl_delay": 60.0}, 3: {"crawl_delay": 60.0}})
+    rules = Rules(min_interval=10.0)
+    for until in (3.0, 30.0, 100.0, 1000.0):
+        loop = resume(store, feed, clock, budget=1.0, rules=rules)
+        asyncio.run(loop.run(START + until))
+    on_a = sorted(feed.of(0) + feed.of(1))
+    assert on_a[0] == START
+    assert on_a[1] >= START + 900
+    on_b = sorted(feed.of(2) + feed.of(3))
+    assert min(np.diff(on_b)) >= 60.0
+    assert len(on_b) > 10
+
+
+class Mortal(MemoryStore):
+    """A store that takes nothing more from a crawler that is dead."""
+
+    dead = False
+
+    def _check(self, fence: int) -> None:
+        if self.dead:
+            raise StaleFence("the crawler is dead")
+        super()._check(fence)
+
+
+def test_D14_a_visit_that_kills_the_crawler_three_times_is_left_alone():
+    """The others that were under way with it are cleared of suspicion."""
+    clock, store, news = ManualClock(START), stocked(6, store=Mortal()), []
+
+    class Killer(Feed):
+        async def fetch(self, source) -> Crawl:
+            if source.row == 3:
+                store.dead = True
+            return await super().fetch(source)
+
+    deaths = 0
+    for _ in range(8):
+        store.dead = False
+        loop = resume(store, Killer(clock), clock, budget=1.0, tick=20.0, watch=news.append)
+        try:
+            asyncio.run(loop.run(clock.now() + 400.0))
+        except StaleFence:
+            deaths += 1
+    states = [source.state for source in store.sources()]
+    assert states[3] is State.QUARANTINED
+    assert deaths == 3
+    assert all(state is State.ACTIVE for row, state in enumerate(states) if row != 3)
+    assert [source.lost for source in store.sources()] == [0, 0, 0, 3, 0, 0]
+    assert [one.kind for one in news if isinstance(one, Notice)] == ["quarantine"]
+
+
+def test_suspects_are_visited_one_at_a_time():
+    clock, store = ManualClock(START), stocked(5)
+    store.claim([0, 1, 2], START, store.own())
+    feed = Feed(clock, takes=dict.fromkeys(range(5), 10.0))
+    under_way = []
+    fetch = feed.fetch
+
+    async def noted(source) -> Crawl:
+        under_way.append(sum(loop.sources[row].lost > 0 for row in loop.under_way))
+        return await fetch(source)
+
+    feed.fetch = noted
+    loop = resume(store, feed, clock, budget=10.0)
+    asyncio.run(loop.run(START + 400))
+    assert max(under_way) == 1
+    assert feed.of(0)[0] >= START + 300.0, "it may have been asked just before the crash"
+    assert [source.lost for source in store.sources()] == [0] * 5
+
+
+def test_C16_twenty_restarts_in_five_minutes_poll_nobody_early_and_spend_nothing_more():
+    clock, store = ManualClock(START), stocked(40, hosts={row: f"h{row % 10}" for row in range(40)})
+    feed = Feed(clock)
+    rng = np.random.default_rng(16)
+    for _ in range(20):
+        loop = resume(store, feed, clock, budget=0.1, tick=2.5)
+        asyncio.run(loop.run(clock.now() + float(rng.uniform(5, 25))))
+    span = clock.now() - START
+    assert len(feed.visits) <= 0.1 * span + 17, "the budget and one burst"
+    for row in range(40):
+        assert all(b - a >= 300.0 for a, b in itertools.pairwise(feed.of(row)))
+    for host in range(10):
+        times = sorted(when for when, row in feed.visits if row % 10 == host)
+        assert all(b - a >= 5.0 for a, b in itertools.pairwise(times))
+
+
+def test_C17_a_thousand_sources_on_one_host_keep_their_gap_and_take_nothing_from_others():
+    crowd = dict.fromkeys(range(1000), "crowd")
+    clock, store = ManualClock(START), stocked(1050, hosts=crowd)
+    feed = Feed(clock)
+    asyncio.run(resume(store, feed, clock, budget=1.0, tick=5.0).run(START + 700))
+    on_crowd = [when for when, row in feed.visits if row < 1000]
+    assert min(np.diff(on_crowd)) >= 5.0
+    assert len(on_crowd) > 100
+    assert all(feed.of(row) for row in range(1000, 1050)), "all others were visited"
+    assert feed.most_under_way <= 51
+
+
+def test_C17_a_host_that_answers_slowly_rests_from_its_answer_on():
+    """The page is asked for after a slow robots.txt: a gap between decisions would be too short."""
+    clock, store = ManualClock(START), stocked(3, hosts=dict.fromkeys(range(3), "one"))
+    feed = Feed(clock, takes=dict.fromkeys(range(3), 4.0))
+    asyncio.run(resume(store, feed, clock, budget=1.0, tick=1.0).run(START + 60))
+    when = sorted(time for time, _ in feed.visits)
+    assert len(when) == 3
+    assert min(np.diff(when)) >= 4.0 + 5.0
+
+
+@pytest.mark.parametrize("jump", [3600.0, -3600.0, 10 * 365 * 86400.0])
+def test_D05_a_clock_that_is_set_gives_no_burst_and_no_starvation(jump):
+    from dayfly.schedule import SystemClock
+
+    hand = ManualClock(START)
+    off = [0.0]
+
+    class Set(SystemClock):
+        """A system clock whose time passes by hand."""
+
+        company_s = float("inf")
+
+        async def sleep(self, seconds: float) -> None:
+            await hand.sleep(seconds)
+
+        def working(self):
+            return hand.working()
+
+    clock = Set(lambda: hand.now() + off[0], hand.now)
+    store, news = stocked(20), []
+    feed = Feed(hand)
+    feed.clock = clock  # type: ignore[assignment]
+    loop = resume(store, feed, clock, budget=0.02, tick=30.0, watch=news.append)
+    real: list[float] = []
+    fetch = feed.fetch
+
+    async def noted(source) -> Crawl:
+        real.append(hand.now() - START)
+        return await fetch(source)
+
+    feed.fetch = noted
+
+    async def go() -> None:
+        task = asyncio.ensure_future(loop.run(None))
+        await hand.sleep(3600.0)
+        off[0] = jump
+        await hand.sleep(7200.0)
+        loop.stop()
+        await task
+
+    asyncio.run(go())
+    assert [one.kind for one in news if isinstance(one, Notice)] == ["clock"]
+    after = [when for when in real if when >= 3600.0]
+    # A burst is a minute's budget and ten crawls; the last of them may overdraw the purse, and
+    # that of the long unseen as well.
+    assert sum(when < 3660.0 for when in after) <= 2 * (0.02 * 60) + 10 + 2, "one burst at most"
+    gaps = np.diff([0.0, *real, 10800.0])
+    assert max(gaps) < 1500.0, "no starvation"
+    assert len(after) == pytest.approx(0.02 * 7200, abs=40)
+
+
+def test_D05_what_a_wrong_clock_wrote_does_not_starve_a_restart():
+    """Ten years ahead for an hour; then the clock is right again, and the crawl restarted."""
+    clock, store = ManualClock(START + 10 * 365 * 86400.0), stocked(5)
+    asyncio.run(resume(store, Feed(clock), clock, budget=1.0, tick=60.0).run(clock.now() + 3600))
+    clock = ManualClock(START)
+    feed = Feed(clock)
+    asyncio.run(resume(store, feed, clock, budget=1.0, tick=600.0).run(START + 2 * 86400))
+    assert {row for _, row in feed.visits} == set(range(5))
+
+
+def test_a_fleet_that_is_busier_than_was_guessed_is_discovered_at_once():
+    """Whoever was seen is worth a visit all the time; who was not has its turn nevertheless."""
+    clock, store = ManualClock(START), stocked(30)
+    feed = Feed(clock)
+    asyncio.run(resume(store, feed, clock, budget=0.05, tick=60.0).run(START + 1500))
+    assert {row for _, row in feed.visits} == set(range(30))

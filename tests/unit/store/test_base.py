@@ -25,6 +25,12 @@ def test_the_host_comes_from_the_address_unless_given():
         Listing(id="a", url="http://[::1/")
 
 
+def test_a_host_is_one_host_however_its_name_is_written():
+    names = ("bücher.example", "BÜCHER.example", "xn--bcher-kva.example")
+    hosts = {Listing(id=name, url=f"https://{name}/feed").host for name in names}
+    assert hosts == {"xn--bcher-kva.example"}
+
+
 def test_a_bad_number_is_told_with_the_source_it_belongs_to():
     with pytest.raises(BadInput, match=r"source 'b'.*cost"):
         MemoryStore().add([Listing(id="b", url="http://x/", cost=0.0)])

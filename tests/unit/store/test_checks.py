@@ -1,5 +1,7 @@
 """The checks must catch the stores they are there to catch."""
 
+from dataclasses import replace
+
 import pytest
 
 from dayfly.store import MemoryStore, check_store
@@ -8,8 +10,8 @@ from dayfly.store import MemoryStore, check_store
 class Trusting(MemoryStore):
     """Lets anybody write."""
 
-    def record(self, crawl, estimate, fence):
-        super().record(crawl, estimate, self._fence)
+    def record(self, records, fence):
+        super().record(records, self._fence)
 
 
 class Doubling(MemoryStore):
@@ -26,9 +28,85 @@ class Live(MemoryStore):
         return self._sources
 
 
+class Halving(MemoryStore):
+    """Writes what it can of a batch."""
+
+    def record(self, records, fence):
+        for record in records:
+            super().record([record], fence)
+
+
+class Overruling(MemoryStore):
+    """Takes the word of a crawl for the operator's."""
+
+    def record(self, records, fence):
+        super().record(records, fence)
+        for record in records:
+            self._sources[record.source.row] = record.source
+
+
+class Forgiving(MemoryStore):
+    """Lets whoever asks last decide when a host may be visited."""
+
+    def record(self, records, fence):
+        super().record(records, fence)
+        for record in records:
+            until = record.crawl.host_not_before
+            if until is not None:
+                state = self._hosts[record.source.host]
+                self._hosts[record.source.host] = replace(state, not_before=until)
+
+
+class Repeating(MemoryStore):
+    """Tells of lost visits again and again."""
+
+    def lost(self, fence):
+        claims = dict(self._claims)
+        found = super().lost(fence)
+        self._claims = claims
+        return found
+
+
+class Amnesic(MemoryStore):
+    """Forgets keys with their items."""
+
+    def forget(self, **arguments):
+        dropped = super().forget(**arguments)
+        self._known = {(item.row, item.key) for item in self._items}
+        return dropped
+
+
+class Literal(MemoryStore):
+    """Takes a site that became encrypted for another one."""
+
+    def unseen(self, row, keys):
+        stored = {item.key for item in self._items if item.row == row}
+        return super().unseen(row, keys) | {key for key in keys if key[:5] == "https"} - stored
+
+
+class Recounting(MemoryStore):
+    """Numbers items anew when some are gone."""
+
+    def forget(self, **arguments):
+        dropped = super().forget(**arguments)
+        self._numbers = len(self._items)
+        return dropped
+
+
 @pytest.mark.parametrize(
     ("broken", "promise"),
-    [(Trusting, "fence"), (Doubling, "known"), (Live, "owner|reader")],
+    [
+        (Trusting, "fence"),
+        (Doubling, "known"),
+        (Live, "leave|reader"),
+        (Halving, "refused batch"),
+        (Overruling, "undo"),
+        (Forgiving, "shorten"),
+        (Repeating, "told once"),
+        (Amnesic, "keys stay known"),
+        (Literal, "one key"),
+        (Recounting, "given twice"),
+    ],
 )
 def test_a_broken_promise_is_named(broken, promise):
     with pytest.raises(AssertionError, match=promise):

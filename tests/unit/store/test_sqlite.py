@@ -1,105 +1,193 @@
 """The file: same promises as the twin, and it survives."""
 
 import itertools
+import os
 import sqlite3
-import subprocess
-import sys
+import stat
+from dataclasses import replace
 
 import pytest
+from tests.unit.store.making import crawl, listing, opened, record
 
-from dayfly.errors import SchemaMismatch, StaleFence, StoreError
-from dayfly.estimate import Estimate
-from dayfly.model import Crawl, Item, Status
-from dayfly.store import Listing, SqliteStore, check_store
-
-ESTIMATE = Estimate(row=0, time=5.0, arrival=0.1, decay=0.2, worth=0.3, memory=(1.0, 0.1))
+from dayfly.errors import BadInput, SchemaMismatch, StaleFence, StoreError
+from dayfly.model import Item
+from dayfly.store import Event, Record, SqliteStore, check_store
 
 
-def crawl(*keys: str) -> Crawl:
-    items = tuple(Item(key=key, published=1.0) for key in keys)
-    return Crawl(row=0, time=5.0, status=Status.CHANGED, items=items, visible=len(items))
-
-
-def opened(path) -> SqliteStore:
-    store = SqliteStore(path)
-    if not store.sources():
-        store.add([Listing(id="a", url="http://a.example.org/")])
-    return store
-
-
-def test_it_keeps_the_promises_of_every_store(tmp_path):
+def test_it_keeps_the_promises_of_every_store(quick_path):
     number = itertools.count()
-    check_store(lambda: SqliteStore(tmp_path / f"{next(number)}.db"))
+    check_store(lambda: SqliteStore(quick_path / f"{next(number)}.db"))
 
 
 def test_what_was_recorded_is_there_after_reopening(tmp_path):
     store = opened(tmp_path / "s.db")
-    store.record(crawl("k"), ESTIMATE, store.own())
+    store.record(record(store, crawl(0, "k")), store.own())
     before = store.sources()
     store.close()
+    assert not (tmp_path / "s.db-wal").exists()
     again = SqliteStore(tmp_path / "s.db")
     assert again.sources() == before
     assert [item.key for item in again.items()] == ["k"]
     assert again.unseen(0, ["k", "l"]) == {"l"}
+    assert again.check() == []
     again.close()
 
 
-def test_a_crawl_is_all_or_nothing(tmp_path):
-    """The items cannot be written, so neither is what came before them."""
-    store = opened(tmp_path / "s.db")
+def test_a_batch_is_all_or_nothing(tmp_path):
+    """One item cannot be written, so nothing of what came before it is."""
+    store = opened(tmp_path / "s.db", "a", "b")
     before = store.sources()
-    broken = Crawl(
-        row=0, time=5.0, status=Status.CHANGED, etag="new", visible=2,
-        items=(Item(key="fine", published=1.0), Item(key=None, published=1.0)),  # type: ignore[arg-type]
-    )  # fmt: skip
+    broken = crawl(1, items=(Item(key="fine", published=1.0, title=None),))
+    batch = [*record(store, crawl(0, "k")), Record(crawl=broken, source=before[1])]
+    fence = store.own()
     with pytest.raises(StoreError, match=r"s\.db.*NOT NULL"):
-        store.record(broken, ESTIMATE, store.own())
+        store.record(batch, fence)
     assert store.sources() == before
     assert list(store.items()) == []
+    assert store.unseen(0, ["k"]) == {"k"}
+    store.record(batch[:1], fence)
+    assert [item.key for item in store.items()] == ["k"]
     store.close()
 
 
-def test_the_earlier_owner_can_write_no_more(tmp_path):
-    """Two connections, as two processes have them."""
+def test_a_link_that_is_the_key_comes_back_too(tmp_path):
+    store = opened(tmp_path / "s.db")
+    links = [("http://x/1", "http://x/1"), ("2", "http://x/2"), ("3", ""), ("", "")]
+    items = tuple(Item(key=key, published=None, link=link) for key, link in links)
+    store.record(record(store, crawl(0, items=items)), store.own())
+    assert [(item.key, item.link) for item in store.items()] == links
+    store.close()
+
+
+def test_text_that_no_file_can_hold_does_not_keep_others_from_being_stored(tmp_path):
+    store = opened(tmp_path / "s.db", "a", "b")
+    (first, second) = record(store, crawl(0, "good"), crawl(1, "bad \ud800"))
+    second = replace(second, source=replace(second.source, document_title="\udcff", digest="d"))
+    store.record([first, second], store.own())
+    assert [item.key for item in store.items()] == ["good", "bad ?"]
+    assert store.unseen(1, ["bad \ud800"]) == set()
+    kept = store.sources()[1]
+    assert (kept.document_title, kept.digest) == ("?", "d")
+    assert kept.etag == "", "a validator goes back byte for byte or not at all"
+    store.close()
+
+
+def test_D03_a_paused_owner_finds_its_fence_stale(tmp_path):
+    """Two connections, as two processes have them: one sleeps while the other takes over."""
     first, second = opened(tmp_path / "s.db"), SqliteStore(tmp_path / "s.db")
     old = first.own()
-    first.record(crawl("a"), ESTIMATE, old)
+    first.record(record(first, crawl(0, "a")), old)
+    first.claim([0], 6.0, old)
     new = second.own()
-    with pytest.raises(StaleFence):
-        first.record(crawl("b"), ESTIMATE, old)
-    second.record(crawl("c"), ESTIMATE, new)
-    assert [item.key for item in first.items()] == ["a", "c"]
+    assert second.lost(new) == [0]
+    second.record(record(second, crawl(0, "b", time=7.0)), new)
+    stale = 0
+    for late in (
+        lambda: first.record(record(first, crawl(0, "c")), old),
+        lambda: first.claim([0], 8.0, old),
+        lambda: first.forget(items_before=9.0, visits_before=9.0, fence=old),
+    ):
+        try:
+            late()
+        except StaleFence:
+            stale += 1
+    assert stale == 3
+    assert [item.key for item in first.items()] == ["a", "b"]
+    assert first.sources()[0].etag == "b"
     first.close()
     second.close()
 
 
-def test_a_killed_process_leaves_whole_crawls_only(tmp_path):
-    """The process dies in the middle of a transaction; what it had committed stays."""
-    program = """
-import os, sys
-sys.path[:0] = sys.argv[2:]
-from dayfly.store import Listing, SqliteStore
-from dayfly.estimate import Estimate
-from dayfly.model import Crawl, Item, Status
-store = SqliteStore(sys.argv[1])
-store.add([Listing(id="a", url="http://a.example.org/")])
-estimate = Estimate(row=0, time=5.0, arrival=1.0, decay=1.0, worth=1.0)
-def crawl(key):
-    items = (Item(key=key, published=1.0),)
-    return Crawl(row=0, time=5.0, status=Status.CHANGED, items=items, etag=key)
-fence = store.own()
-store.record(crawl("whole"), estimate, fence)
-ask = store._ask
-ask["add_visit"] = "SELECT die()"
-store._db.create_function("die", 0, lambda: os._exit(9))
-store.record(crawl("half"), estimate, fence)
-"""
-    path = tmp_path / "s.db"
-    ended = subprocess.run([sys.executable, "-c", program, str(path), *sys.path], check=False)
-    assert ended.returncode == 9
-    store = SqliteStore(path)
-    assert [item.key for item in store.items()] == ["whole"]
-    assert store.sources()[0].etag == "whole"
+def test_D04_two_schedulers_cannot_both_claim(tmp_path):
+    stores = [opened(tmp_path / "s.db", "a", "b")]
+    stores.append(SqliteStore(tmp_path / "s.db"))
+    fences = [store.own() for store in stores]
+    with pytest.raises(StaleFence):
+        stores[0].claim([0, 1], 5.0, fences[0])
+    stores[1].claim([0, 1], 5.0, fences[1])
+    assert stores[1].lost(fences[1]) == []
+    for store in stores:
+        store.close()
+
+
+def test_long_answers_are_read_page_by_page(tmp_path):
+    """More than a page, with the same times and with what is dropped and added in between."""
+    store = opened(tmp_path / "s.db", "a", "b")
+    fence = store.own()
+    keys = [f"k{n}" for n in range(2500)]
+    store.record(record(store, *[crawl(n % 2, key, time=5.0) for n, key in enumerate(keys)]), fence)
+    store.add_events([Event(row=0, key=key, time=1.0) for key in keys])
+    items, visits = store.items(), store.visits()
+    first = [next(items) for _ in range(10)]
+    store.record(record(store, crawl(0, "late", time=5.0)), fence)
+    assert [item.key for item in [*first, *items]] == keys
+    assert len(list(visits)) == 2500
+    assert len(list(store.visits(0))) == 1251
+    assert [event.key for event in store.events()] == sorted(keys)
+    assert [item.key for item in store.items(limit=1500)] == keys[:1500]
+    assert [item.key for item in store.items(5.0, after=2000)] == [*keys[2000:], "late"]
+    store.close()
+
+
+def test_the_latest_items_are_found_without_looking_at_all_others(tmp_path):
+    store = opened(tmp_path / "s.db")
+    fence = store.own()
+    keys = [f"k{n}" for n in range(20_000)]
+    store.record(record(store, crawl(0, *keys, time=1.0), crawl(0, "new", time=9.0)), fence)
+    steps = 0
+
+    def count() -> None:
+        nonlocal steps
+        steps += 1
+
+    store._file.db.set_progress_handler(count, 1000)
+    assert [item.key for item in store.items(since=5.0)] == ["new"]
+    assert list(store.items(since=10.0)) == []
+    assert steps < 5
+    store.close()
+
+
+def test_more_than_a_portion_is_forgotten_in_one_call(tmp_path):
+    store = opened(tmp_path / "s.db")
+    fence = store.own()
+    keys = [f"k{n}" for n in range(4500)]
+    store.record(record(store, crawl(0, *keys)), fence)
+    assert store.forget(items_before=6.0, visits_before=5.0, fence=fence) == (4500, 0)
+    assert store.unseen(0, keys) == set()
+    assert store.check() == []
+    store.close()
+
+
+def test_what_is_secret_stays_in_a_file_for_its_owner_only(tmp_path):
+    secret = (("Authorization", "Bearer hunter2"),)
+    before = os.umask(0)
+    try:
+        store = SqliteStore(tmp_path / "s.db")
+        store.add([listing("a", headers=secret)])
+        modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()}
+        assert modes == {"s.db": 0o600, "s.db-wal": 0o600, "s.db-shm": 0o600}
+    finally:
+        os.umask(before)
+    (source,) = store.sources()
+    assert source.headers == secret
+    for bad in (
+        listing("b", headers=(("X", "hunter2 \ud800"),)),
+        listing("b", headers=secret, title=None),
+        listing("a", headers=secret),
+        listing("b", headers=secret, decay=-1.0),
+    ):
+        with pytest.raises((BadInput, StoreError)) as caught:
+            store.add([bad])
+        assert "hunter2" not in str(caught.value)
+    assert "hunter2" not in repr(source)
+    store.close()
+
+
+def test_it_writes_ahead_and_syncs(tmp_path):
+    store = opened(tmp_path / "s.db")
+    asked = {"journal_mode": "wal", "synchronous": 2, "journal_size_limit": 64 << 20}
+    for name, answer in asked.items():
+        assert store._file.db.execute(f"PRAGMA {name}").fetchone() == (answer,)
     store.close()
 
 
@@ -117,22 +205,35 @@ def test_a_file_that_is_not_ours_is_left_alone(tmp_path):
         SqliteStore(tmp_path / "text.db")
 
 
-def test_another_schema_version_is_refused(tmp_path):
-    opened(tmp_path / "s.db").close()
-    with sqlite3.connect(tmp_path / "s.db") as db:
-        db.execute("PRAGMA user_version = 99")
-    db.close()
-    with pytest.raises(SchemaMismatch, match="schema 99"):
-        SqliteStore(tmp_path / "s.db")
-
-
 def test_a_missing_folder_is_told_with_the_file(tmp_path):
     with pytest.raises(StoreError, match=r"nowhere.s\.db"):
         SqliteStore(tmp_path / "nowhere" / "s.db")
 
 
-def test_it_writes_ahead_and_syncs(tmp_path):
+def test_a_closed_store_says_so_and_can_be_closed_again(tmp_path):
     store = opened(tmp_path / "s.db")
-    assert store._db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
-    assert store._db.execute("PRAGMA synchronous").fetchone() == (2,)
+    store.close()
+    store.close()
+    assert os.listdir(tmp_path) == ["s.db"]
+    with pytest.raises(StoreError, match=r"s\.db.*closed"):
+        store.sources()
+
+
+def test_the_check_tells_what_does_not_fit_together(tmp_path):
+    store = opened(tmp_path / "s.db", "a", "b")
+    fence = store.own()
+    store.record(record(store, crawl(0, "k"), crawl(1, "l")), fence)
+    db = store._file.db
+    for damage, words in (
+        ("DELETE FROM known WHERE row = 0", "items whose key is not known: 1"),
+        ("UPDATE owner SET items = 1", "items numbered above the count: 1"),
+        ("INSERT INTO claim VALUES (9, 1, 1.0)", "claims of sources that do not exist: 1"),
+        ("INSERT INTO claim VALUES (1, 99, 1.0)", "claims under a fence that was never given: 1"),
+        ("UPDATE source SET estimate_memory = x'01' WHERE row = 1", "beliefs that cannot be read"),
+        ("PRAGMA foreign_keys = OFF; DELETE FROM source WHERE row = 0", "do not count up"),
+    ):
+        db.executescript(damage)
+        assert [problem for problem in store.check() if words in problem], words
+    db.execute("CREATE TRIGGER evil AFTER INSERT ON item BEGIN DELETE FROM item; END")
+    assert store.check() == ["parts that are missing or not ours: trigger evil"]
     store.close()

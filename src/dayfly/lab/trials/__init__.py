@@ -22,6 +22,8 @@ NAMES = {
     ),
     "estimation": ("dayfly.lab.trials.estimation", "What are a few change bits per page worth?"),
     "rhythm": ("dayfly.lab.trials.rhythm", "What is it worth to know the time of day?"),
+    "crawl": ("dayfly.lab.trials.crawl", "What does the whole crawler catch of a known web?"),
+    "corpus": ("dayfly.lab.trials.corpus", "Is every document read or refused, and read right?"),
 }
 
 

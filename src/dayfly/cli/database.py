@@ -1,0 +1,82 @@
+"""The database that a command works on, and times as people read them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dayfly.units import show_duration
+
+if TYPE_CHECKING:
+    from dayfly.config.settings import Settings
+
+#: Where settings are looked for if nobody says where.
+_USUAL = "dayfly.toml"
+
+config_option = click.option(
+    "--config",
+    type=click.Path(dir_okay=False),
+    metavar="FILE",
+    help=f"Settings.  [default: {_USUAL}, where there is one]",
+)
+db_option = click.option(
+    "--db", metavar="FILE", help="The crawler's database.  [default: dayfly.db]"
+)
+source_argument = click.argument("source")
+
+
+def settings_of(config: str | None) -> Settings:
+    """The settings that hold here: of this file, of the usual one, or the defaults."""
+    from dayfly.config.settings import Settings, read_settings
+
+    if config is None and not Path(_USUAL).is_file():
+        return Settings()
+    return read_settings(config or _USUAL)
+
+
+def database_of(db: str | None, config: str | None) -> Path:
+    """The database that is meant: as typed, else as the settings have it."""
+    return Path(db) if db is not None else Path(settings_of(config).db)
+
+
+@contextmanager
+def office_of(db: str | None, config: str | None) -> Iterator[Any]:
+    """The office of the database that is meant."""
+    from dayfly.serve import reach
+
+    with reach(database_of(db, config)) as office:
+        yield office
+
+
+def show_instant(at: float | None, now: float | None = None) -> str:
+    """An instant in local time: the hour if it is near, the day as well if not.
+
+    >>> show_instant(None)
+    '–'
+    """
+    if at is None:
+        return "–"
+    try:
+        then = time.localtime(at)
+    except (OverflowError, ValueError, OSError):
+        return "never"
+    near = abs(at - (time.time() if now is None else now)) < 12 * 3600
+    return time.strftime("%H:%M:%S" if near else "%Y-%m-%d %H:%M", then)
+
+
+def show_since(at: float | None, now: float) -> str:
+    """How long ago, or how long until.
+
+    >>> show_since(100.0, 160.0), show_since(100.0, 40.0), show_since(None, 0.0), show_since(5, 5.2)
+    ('1min ago', 'in 1min', 'never', 'now')
+    """
+    if at is None:
+        return "never"
+    if abs(now - at) < 1:
+        return "now"
+    return f"{show_duration(now - at)} ago" if at < now else f"in {show_duration(at - now)}"

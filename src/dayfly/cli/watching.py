@@ -1,0 +1,162 @@
+"""A crawl that is watched: by a live view or a log, and by whoever sends signals."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+from dayfly.units import show_duration, show_rate
+
+if TYPE_CHECKING:
+    from dayfly.cli.logs import Log
+    from dayfly.schedule import Loop
+
+#: Frames of the live view per second.
+_FRAMES = 2.0
+
+
+async def run_watched(loop: Loop, told: Watch, until: float | None, once: bool) -> None:
+    """Run the loop until then, or until a signal; with `once` until everybody was visited."""
+    from dayfly.serve.errand import Errand
+
+    signals = _Signals(loop, told)
+    if once:
+        told.errand = Errand(loop)
+    frames = asyncio.ensure_future(told.draw())
+    try:
+        with signals:
+            await loop.run(until)
+    finally:
+        frames.cancel()
+        await asyncio.gather(frames, return_exceptions=True)
+        told.close()
+
+
+class _Signals:
+    """The first asks the loop to stop; a second Ctrl-C ends everything at once."""
+
+    def __init__(self, loop: Loop, told: Watch) -> None:
+        self._loop, self._told, self._asked = loop, told, False
+
+    def __enter__(self) -> None:
+        running = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            running.add_signal_handler(number, self._stop, number)
+
+    def __exit__(self, *_: object) -> None:
+        running = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            running.remove_signal_handler(number)
+
+    def _stop(self, number: int) -> None:
+        if self._asked and number == signal.SIGINT:
+            # What is committed is safe, what is not is made again at the next start.
+            self._told.close()
+            os._exit(130)
+        self._asked = True
+        self._told.stopping(signal.Signals(number).name)
+        self._loop.stop()
+
+
+class Watch:
+    """Where the crawl is watched: a live view or lines; alarms are the same in both."""
+
+    def __init__(self, form: str | None) -> None:
+        from dayfly.cli.logs import Log
+        from dayfly.serve.alarms import Alarms
+
+        self._log: Log | None = None if form is None else Log(form, sys.stdout, time.time)
+        self._alarms = Alarms()
+        self._view: Any = None
+        self._screen: Any = None
+        self._loop: Loop | None = None
+        self.errand: Any = None
+
+    def begin(self, loop: Loop, title: str, n: int, new: int) -> None:
+        """The loop is ready."""
+        self._loop = loop
+        if self._log is not None:
+            self._log.watch(loop)
+            budget = show_rate(loop.scheduler.budget)
+            self._log.say("start", sources=n, new=new, budget=budget, pid=os.getpid())
+            if not loop.scheduler.promise.kept:
+                self._log.alarm(str(loop.scheduler.promise))
+            return
+        from rich.console import Console
+        from rich.live import Live
+
+        from dayfly.cli.live import LiveView
+
+        self._view = LiveView(loop, title)
+        if not loop.scheduler.promise.kept:
+            self._view.alarm(str(loop.scheduler.promise))
+        self._screen = Live(self._view, console=Console(), auto_refresh=False, transient=True)
+        self._screen.start()
+
+    async def draw(self) -> None:
+        """Frame after frame."""
+        while self._screen is not None:
+            self._screen.refresh()
+            await asyncio.sleep(1.0 / _FRAMES)
+
+    def tell(self, news: Any) -> None:
+        """Something happened."""
+        from dayfly.schedule import Recorded
+
+        if self._loop is None:
+            return
+        watcher = self._log or self._view
+        watcher.tell(news)
+        if self.errand is not None:
+            self.errand.tell(news)
+        if isinstance(news, Recorded):
+            for crawl in news.crawls:
+                for text in self._alarms.see(crawl, self._loop.sources):
+                    watcher.alarm(text)
+
+    def alarm(self, text: str) -> None:
+        """Something is odd."""
+        watcher = self._log or self._view
+        if watcher is not None:
+            watcher.alarm(text)
+
+    def stopping(self, why: str) -> None:
+        """Asked to end."""
+        if self._log is not None:
+            self._log.say("stopping", why=why)
+        elif self._view is not None:
+            self._view.alarm("stopping: visits under way may end, at most ten seconds")
+
+    def end(self, loop: Loop) -> int:
+        """All is stored; the exit code."""
+        counts = loop.counters
+        self.close()
+        ran = loop.clock.now() - counts.since
+        if self._log is not None:
+            self._log.say(
+                "stop", ran_s=round(ran, 1), visits=counts.visits, items=counts.items,
+                value=round(counts.value, 6), failed=counts.failed, refused=counts.refused,
+                abandoned=counts.abandoned,
+            )  # fmt: skip
+            return int(self._log.broken)
+        from dayfly.cli.output import print_line, show_number, show_share
+
+        share = ""
+        if 0 < counts.value <= counts.expected:
+            share = f", {show_share(counts.value / counts.expected)} of what was published"
+        print_line(
+            f"Stopped after {show_duration(ran)}: {counts.visits:,} visits, {counts.items:,} new"
+            f" items, value {show_number(counts.value)}{share}. Nothing is lost."
+        )
+        print_line("dayfly items shows what was caught, dayfly stats who needs a look.")
+        return 0
+
+    def close(self) -> None:
+        """Give the terminal back."""
+        if self._screen is not None:
+            self._screen.stop()
+            self._screen = None

@@ -1,0 +1,268 @@
+"""What is stored, told to the scheduler: who was visited, what is believed, who wants peace."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import fields, replace
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from dayfly.errors import BadInput
+from dayfly.estimate import Estimate, Estimates
+from dayfly.model import Array, Fleet, Rows, Source
+from dayfly.schedule.clock import Clock
+from dayfly.schedule.forecast import Explanation
+from dayfly.schedule.news import Counts, News, Notice, Recorded
+from dayfly.schedule.scheduler import AHEAD_S, Scheduler
+from dayfly.schedule.writer import STOPPED, Writer
+from dayfly.store.base import Listing, Record, State, Store, StoredSource, fleet_of
+
+#: So many beliefs are changed at a time, so that visits are not held up.
+_BLOCK = 1 << 14
+_LISTED = [field.name for field in fields(Listing)]
+
+
+@runtime_checkable
+class Growing(Protocol):
+    """An estimator that can be told of new sources, and of new numbers about old ones."""
+
+    def add(self, fleet: Fleet) -> Fleet:
+        """New sources in the next rows; as the scheduler should see them."""
+        ...
+
+    def relist(self, row: int, source: Source) -> Estimate:
+        """The operator says something else about this source; what is believed of it now."""
+        ...
+
+
+@runtime_checkable
+class Refitting(Protocol):
+    """An estimator whose sources share a prior."""
+
+    def refit_due(self, now: float) -> bool:
+        """Whether it should be found anew."""
+        ...
+
+    def refit(self) -> None:
+        """Find it anew, from what is remembered."""
+        ...
+
+    def curves(self, rows: Rows) -> tuple[Array, Array, Array]:
+        """Rate, decay and worth of these sources."""
+        ...
+
+
+class Ledger:
+    """Keeps the scheduler and the counts in step with the store."""
+
+    def __init__(
+        self,
+        scheduler: Scheduler,
+        writer: Writer,
+        clock: Clock,
+        tell: Callable[[News], None],
+        *,
+        spacing: float = 0.0,
+    ) -> None:
+        self._scheduler, self._writer, self._clock, self._tell = scheduler, writer, clock, tell
+        self._spacing = spacing
+        self.counts = Counts(since=clock.now())
+        self._now = clock.now()
+        #: By how much the clock was set ahead; nothing was published in that time.
+        self._leapt = 0.0
+        #: Rows that an operator changed while all beliefs were found anew; None while they are not.
+        self._changed: set[int] | None = None
+        #: Until when hosts asked to be left alone, where that is known.
+        self._blocked: dict[str, float] = {}
+        #: Who is to be visited before all others, because somebody asked for it.
+        self._wanted: set[int] = set()
+        #: Worth that is published per second by those who are crawled, as far as we know.
+        self._published = np.array([_published(source) for source in writer.sources])
+
+    def pass_time(self, now: float) -> None:
+        """It is so late: so much was published meanwhile, and has the clock been set?"""
+        jumped = getattr(self._clock, "jumped", float)()
+        passed = max(now - self._now, 0.0)
+        # Who decides may be behind a clock that has leapt, and come to it later.
+        self._leapt += max(jumped, 0.0)
+        leapt = min(self._leapt, passed)
+        self._leapt -= leapt
+        self.counts.expected += (passed - leapt) * float(self._published.sum())
+        self._now = max(now, self._now)
+        if jumped:
+            what = "ahead; so are we" if jumped > 0 else "back; we go on, a little slower"
+            said = f"the clock was set {abs(jumped):.0f} s {what}"
+            self._tell(Notice(time=now, kind="clock", text=said))
+
+    def stored(self, records: Sequence[Record]) -> None:
+        """These visits are committed."""
+        scheduler = self._scheduler
+        time = max(record.crawl.time for record in records)
+        if time > self._now + AHEAD_S / 2:
+            # The clock has leapt since the last decision: that is news to the scheduler.
+            self.pass_time(time)
+            scheduler.due(time, 0)
+        believed = [
+            record.source.estimate
+            for record in records
+            if record.source.estimate is not None and record.crawl.reason != STOPPED
+        ]
+        scheduler.crawled(
+            [record.crawl.row for record in records],
+            time,
+            believed,
+            not_before=[record.source.not_before for record in records],
+            failed=[not record.crawl.answered for record in records],
+            spent=[record.crawl.cost for record in records],
+        )
+        for record in records:
+            self._stand(record)
+        self._tell(Recorded(time=time, crawls=tuple(record.crawl for record in records)))
+
+    def _stand(self, record: Record) -> None:
+        """What else a visit has changed: counts, hosts, and whether it is crawled at all."""
+        crawl, source = record.crawl, record.source
+        if crawl.reason == STOPPED:
+            self.counts.abandoned += 1
+        else:
+            self.counts.count(crawl)
+        now = self._writer.sources[source.row]
+        if now is not source:
+            # An operator has changed it after it was stored and before we are told.
+            self._follow(now, relisted=True)
+        self._published[source.row] = _published(now)
+        # The scheduler counts from its decision; a host counts from when it was last asked.
+        rest = max(self._spacing, crawl.crawl_delay or 0.0)
+        until = crawl.time + rest if rest > 0 else 0.0
+        self.block(source.host, max(until, crawl.host_not_before or 0.0))
+        if crawl.moved and self._scheduler.source(source.row).host != now.host:
+            # The move is believed by now: another host has to be spared.
+            self._scheduler.update(Estimates(row=[source.row], host=[now.host]))
+        if source.row in self._wanted:
+            self._wanted.discard(source.row)
+            if not crawl.answered:
+                # It was asked, as somebody wanted; from now on it waits like others.
+                self._scheduler.observe([source.row], [self._waiting(source)], self._now)
+        if now.state is not State.ACTIVE:
+            self._scheduler.pause([source.row])
+
+    async def refit(self) -> None:
+        """Find what all sources share anew when it is time, beside the crawl."""
+        estimator = self._writer.estimator
+        if not (isinstance(estimator, Refitting) and estimator.refit_due(self._clock.now())):
+            return
+
+        def job(_: Store) -> tuple[Rows, tuple[Array, Array, Array]]:
+            estimator.refit()
+            rows = np.arange(len(self._writer.sources))
+            return rows, estimator.curves(rows)
+
+        self._changed = set()
+        try:
+            with self._clock.working():
+                rows, (arrival, decay, worth) = await self._writer.ask(job)
+                for begin in range(0, len(rows), _BLOCK):
+                    some = rows[begin : begin + _BLOCK]
+                    # Who was changed meanwhile is believed to be something newer.
+                    some = some[~np.isin(some, list(self._changed))]
+                    self._scheduler.update(
+                        Estimates(
+                            row=some, arrival=arrival[some], decay=decay[some], worth=worth[some]
+                        )
+                    )
+                    await asyncio.sleep(0)  # others have their turn
+        finally:
+            self._changed = None
+
+    def explain(self, row: int) -> Explanation:
+        """Why this source waits, with what waits there as people count it."""
+        told = self._scheduler.explain(row, self._clock.now())
+        return replace(told, waiting=self._waiting(self._writer.sources[row]))
+
+    def _waiting(self, source: StoredSource) -> float:
+        """Worth that is expected to wait at a source."""
+        age = math.inf if source.last_crawl is None else self._clock.now() - source.last_crawl
+        if source.decay == 0:
+            return _published(source) * max(age, 0.0)
+        return _published(source) / source.decay * -math.expm1(-source.decay * max(age, 0.0))
+
+    def refresh(self, row: int) -> None:
+        """Visit this source before all others, as soon as the rules let us."""
+        believed = self._scheduler.source(row)
+        ceiling = believed.arrival * believed.worth / believed.decay
+        much = 2.0 * ceiling + 10.0 * self._scheduler.price * believed.cost
+        self._wanted.add(row)
+        self._scheduler.observe([row], [much], self._clock.now())
+
+    def block(self, host: str, until: float) -> None:
+        """Leave a host alone until then, or longer if that was said before."""
+        if host and until > max(self._blocked.get(host, 0.0), self._now):
+            self._blocked[host] = until
+            self._scheduler.block_host(host, until)
+
+    def add(self, listings: Iterable[Listing]) -> list[int]:
+        """Store new sources and tell everybody; their rows."""
+        estimator = self._writer.estimator
+        if not isinstance(estimator, Growing):
+            raise BadInput(f"{type(estimator).__name__} cannot take new sources; restart the crawl")
+        given = list(listings)
+        sources = self._writer.sources
+
+        def job(store: Store) -> tuple[list[int], Fleet]:
+            rows = store.add(given)
+            new = [
+                StoredSource(row=row, **_shallow(listing))
+                for row, listing in zip(rows, given, strict=True)
+            ]
+            sources.extend(new)
+            return rows, estimator.add(fleet_of(new))
+
+        rows, fleet = self._writer.ask_now(job)
+        if rows:
+            self._scheduler.add(fleet)
+            self._published = np.append(self._published, [_published(sources[row]) for row in rows])
+        return rows
+
+    def change(self, given: StoredSource) -> StoredSource:
+        """Store what an operator changed and tell everybody."""
+        before = self._writer.sources[given.row]
+        new = self._writer.change(given)
+        self._follow(new, relisted=new.source != before.source)
+        return new
+
+    def _follow(self, new: StoredSource, *, relisted: bool) -> None:
+        """Tell everybody what a source is now that an operator has changed it."""
+        row = new.row
+        if new.state is not State.ACTIVE:
+            # A removed one, too: it may be listed again, and has its row for good.
+            self._scheduler.pause([row])
+        else:
+            # An instant in the past lets it go on.
+            self._scheduler.pause([row], new.not_before or 0.0)
+        self._published[row] = _published(new)
+        estimator = self._writer.estimator
+        if relisted and isinstance(estimator, Growing):
+            if self._changed is not None:
+                self._changed.add(row)
+            belief = self._writer.ask_now(lambda _: estimator.relist(row, new.source))
+            self._scheduler.update(
+                Estimates(
+                    row=[row], arrival=[belief.arrival], decay=[belief.decay],
+                    worth=[belief.worth], cost=[new.cost], host=[new.host],
+                )
+            )  # fmt: skip
+
+
+def _published(source: StoredSource) -> float:
+    """Worth per second that a source is believed to publish; none if it is not crawled."""
+    if source.state is not State.ACTIVE:
+        return 0.0
+    arrival = source.arrival if source.estimate is None else source.estimate.arrival
+    return arrival * source.worth * source.weight
+
+
+def _shallow(listing: Listing) -> dict[str, Any]:
+    return {name: getattr(listing, name) for name in _LISTED}

@@ -1,0 +1,189 @@
+"""One thread that reads and writes the store: visits become records, many in one transaction.
+
+All that touches the store is done here, one job after the other, so that a store needs to know
+nothing of threads. What was written is true from then on: beliefs and sources are changed in the
+same job, after the commit and never without it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import zlib
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import fields, replace
+from typing import Protocol, TypeVar, runtime_checkable
+
+from dayfly.errors import StoreError
+from dayfly.estimate import Estimate, Estimator
+from dayfly.model import Crawl, RobotsCopy, Status
+from dayfly.schedule.gain import keep_new
+from dayfly.schedule.manners import Rules, wait
+from dayfly.store.base import Listing, Record, State, Store, StoredSource
+from dayfly.store.standing import after
+
+#: Why a visit ended that was given up because the crawler was stopped.
+STOPPED = "stopped"
+_T = TypeVar("_T")
+_FIELDS = [field.name for field in fields(StoredSource)]
+_LISTED = [field.name for field in fields(Listing)]
+
+
+@runtime_checkable
+class Batching(Protocol):
+    """An estimator that is quicker with many crawls at once."""
+
+    def update_all(self, crawls: Sequence[Crawl]) -> list[Estimate]:
+        """The same as `update` of each."""
+        ...
+
+
+class Writer:
+    """Owns the store's thread, the list of sources and what is believed of them."""
+
+    def __init__(self, store: Store, fence: int, estimator: Estimator, rules: Rules) -> None:
+        self._store, self.fence = store, fence
+        self.estimator, self._rules = estimator, rules
+        #: By row, as they are stored.
+        self.sources: list[StoredSource] = store.sources()
+        #: The address at which each source under way is asked.
+        self._asked: dict[int, str] = {}
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="dayfly-store")
+
+    def close(self) -> None:
+        """Let the last job end; no more are taken."""
+        self._thread.shutdown()
+
+    async def ask(self, job: Callable[[Store], _T]) -> _T:
+        """Let the store's thread do this while others go on."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._thread, job, self._store)
+
+    def ask_now(self, job: Callable[[Store], _T]) -> _T:
+        """The same, and wait for it."""
+        return self._thread.submit(job, self._store).result()
+
+    async def claim(self, rows: Sequence[int], time: float) -> None:
+        """These visits begin."""
+
+        def job(store: Store) -> None:
+            store.claim(rows, time, self.fence)
+            for row in rows:
+                self._asked[row] = self.sources[row].url
+
+        await self.ask(job)
+
+    async def write(self, crawls: Sequence[Crawl], copies: Sequence[RobotsCopy]) -> list[Record]:
+        """Store what these visits saw; as it was stored, new items only."""
+        return await self.ask(lambda store: self._write(store, crawls, copies))
+
+    async def write_singly(self, crawls: Sequence[Crawl]) -> list[Record]:
+        """The same one by one: whose visit cannot be stored is stored as a failed one."""
+        return await self.ask(lambda store: [self._somehow(store, crawl) for crawl in crawls])
+
+    def change(self, given: StoredSource) -> StoredSource:
+        """Store what differs from what is known.
+
+        What was given may be older than the last visit: then only what visits leave alone counts.
+        """
+        known = self.sources[given.row]
+        names = _FIELDS
+        if given.last_crawl != known.last_crawl:
+            names = _LISTED if known.state is State.GONE else [*_LISTED, "state"]
+        changed = {
+            name: getattr(given, name)
+            for name in names
+            if getattr(given, name) != getattr(known, name)
+        }
+
+        def job(store: Store) -> StoredSource:
+            now = self.sources[given.row]
+            if now is not known and changed.get("not_before") is not None and now.not_before:
+                # A visit was stored meanwhile: both want peace.
+                changed["not_before"] = max(changed["not_before"], now.not_before)
+            new = replace(now, **changed)
+            store.change([new])
+            self.sources[given.row] = new
+            return new
+
+        return self.ask_now(job)
+
+    # In the store's thread.
+
+    def _write(
+        self, store: Store, crawls: Sequence[Crawl], copies: Sequence[RobotsCopy] = ()
+    ) -> list[Record]:
+        kept = [self._kept(store, self._here(crawl)) for crawl in crawls]
+        learnt = [crawl for crawl in kept if crawl.reason != STOPPED]
+        estimates = iter(self._update(learnt))
+        records = [
+            Record(crawl=crawl, source=self._abandoned(crawl))
+            if crawl.reason == STOPPED
+            else Record(crawl=crawl, source=self._after(crawl, next(estimates)))
+            for crawl in kept
+        ]
+        if copies:
+            store.keep_robots(copies, self.fence)
+        store.record(records, self.fence)
+        # Committed: from here on it is true.
+        for record in records:
+            self.sources[record.source.row] = record.source
+            self._asked.pop(record.source.row, None)
+            if record.source.estimate is not None and record.crawl.reason != STOPPED:
+                self.estimator.apply(record.source.estimate)
+        return records
+
+    def _here(self, crawl: Crawl) -> Crawl:
+        """Validators belong to an address: if that was changed meanwhile, they are dropped."""
+        url = self.sources[crawl.row].url
+        if self._asked.get(crawl.row, url) == url:
+            return crawl
+        return replace(crawl, etag="", last_modified="", digest="", moved="")
+
+    def _kept(self, store: Store, crawl: Crawl) -> Crawl:
+        if not crawl.items and crawl.status is not Status.CHANGED:
+            return crawl  # nothing was shown: most visits, and nothing to look up
+        unseen = store.unseen(crawl.row, [item.key for item in crawl.items])
+        return keep_new(crawl, unseen, self.sources[crawl.row].source)
+
+    def _update(self, crawls: Sequence[Crawl]) -> list[Estimate]:
+        if isinstance(self.estimator, Batching):
+            return self.estimator.update_all(crawls)
+        return [self.estimator.update(crawl) for crawl in crawls]
+
+    def _after(self, crawl: Crawl, estimate: Estimate) -> StoredSource:
+        source = self.sources[crawl.row]
+        not_before, why = wait(source, crawl, self._rules, draw(crawl))
+        return after(source, crawl, estimate, not_before, why)
+
+    def _abandoned(self, crawl: Crawl) -> StoredSource:
+        """We gave up, not they: nothing is held against the source, and it is asked again later."""
+        source = self.sources[crawl.row]
+        answered = replace(crawl, status=Status.UNCHANGED)
+        not_before, why = wait(source, answered, self._rules, 0.0)
+        return replace(source, last_crawl=crawl.time, not_before=not_before, why_not=why, lost=0)
+
+    def _somehow(self, store: Store, crawl: Crawl) -> Record:
+        try:
+            return self._write(store, [crawl])[0]
+        except StoreError:
+            raise
+        except Exception as error:
+            failed = failure(crawl.row, crawl.time, f"record: {named(error)}", crawl.cost)
+            return self._write(store, [failed])[0]
+
+
+def draw(crawl: Crawl) -> float:
+    """Chance in [0, 1) that is the same whenever this visit is played again."""
+    return zlib.crc32(f"{crawl.row} {crawl.time!r}".encode()) / 2**32
+
+
+def failure(row: int, time: float, reason: str, cost: float) -> Crawl:
+    """A visit that failed without the fetcher saying so."""
+    said = reason[:200].encode("ascii", "backslashreplace").decode()
+    return Crawl(row=row, time=time, status=Status.FAILED, reason=said, cost=cost)
+
+
+def named(error: BaseException) -> str:
+    """An accident, in a word."""
+    return f"{type(error).__name__}: {error}"

@@ -1,0 +1,44 @@
+"""One errand: everybody who is due now is visited once, and then the loop stops."""
+
+from __future__ import annotations
+
+from dayfly.schedule import Loop, News, Recorded
+from dayfly.store import State
+
+#: Reasons to wait that are over soon: not worth ending for.
+_SOON = {"", "budget", "in flight", "host spacing", "host parallel", "host budget", "group budget"}
+#: A few that wait for somebody else are looked at every so many news.
+_FEW = 200
+
+
+class Errand:
+    """Keeps the list of those who are still to be visited; nobody is visited twice."""
+
+    def __init__(self, loop: Loop) -> None:
+        self._loop = loop
+        others = [source.row for source in loop.sources if not self._due(source.row)]
+        if others:
+            loop.scheduler.pause(others)
+        self.left = {source.row for source in loop.sources} - set(others)
+        if not self.left:
+            loop.stop()
+
+    def tell(self, news: News) -> None:
+        """Visits that ended are off the list; when it is empty the loop stops."""
+        if not isinstance(news, Recorded):
+            return
+        done = [crawl.row for crawl in news.crawls]
+        self._loop.scheduler.pause(done)
+        self.left.difference_update(done)
+        if len(self.left) <= _FEW:
+            # Whose host asked for peace meanwhile is not waited for.
+            self.left = {row for row in self.left if self._due(row)}
+        if not self.left:
+            self._loop.stop()
+
+    def _due(self, row: int) -> bool:
+        source = self._loop.sources[row]
+        resting = source.not_before is not None and source.not_before > self._loop.clock.now()
+        if resting or source.state is not State.ACTIVE:
+            return False  # the quick way to the same answer, for most
+        return self._loop.explain(row).held_by in _SOON

@@ -1,0 +1,209 @@
+"""What the office works on: a store at rest, or a crawler at work."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from typing import Protocol, TypeVar
+
+from dayfly.errors import StoreError
+from dayfly.fetch import HttpFetcher, Target
+from dayfly.model import Crawl
+from dayfly.schedule import Loop, ManualClock, Rules, Scheduler, resume
+from dayfly.serve.directory import Known
+from dayfly.store import HostState, Listing, MemoryStore, State, Store, StoredSource
+
+T = TypeVar("T")
+
+
+class House(Protocol):
+    """Sources and a store; with a loop where a crawler runs."""
+
+    #: The crawler, if one is at work, and what it goes out with.
+    loop: Loop | None
+    fetcher: HttpFetcher | None
+    rules: Rules
+
+    def now(self) -> float:
+        """POSIX seconds."""
+        ...
+
+    def sources(self) -> Sequence[StoredSource]:
+        """All sources by row, as they are now."""
+        ...
+
+    def known(self) -> Known:
+        """Which ids and addresses are taken."""
+        ...
+
+    def admit(self, listing: Listing) -> None:
+        """Refuse a source that this crawler may not visit."""
+        ...
+
+    async def with_store(self, work: Callable[[Store], T]) -> T:
+        """The answer of this work, done where the store may be touched."""
+        ...
+
+    async def aside(self, work: Callable[[], T]) -> T:
+        """The answer of this long work, which touches nothing that others use."""
+        ...
+
+    async def add(self, listings: Sequence[Listing]) -> list[int]:
+        """Take these sources in; their rows."""
+        ...
+
+    async def change(self, sources: Sequence[StoredSource]) -> None:
+        """Replace these sources: what the operator changed."""
+        ...
+
+    async def scheduler(self, budget: float | None) -> Scheduler | None:
+        """The one that decides; where none does, one made for this budget."""
+        ...
+
+
+class LiveHouse:
+    """A crawler at work; all of this happens on its loop's thread.
+
+    Parameters
+    ----------
+    fetcher
+        What goes out, for those who want to see a page.
+    admit
+        Raises `BadInput` for a source that may not be visited.
+    """
+
+    def __init__(
+        self,
+        loop: Loop,
+        fetcher: HttpFetcher | None = None,
+        admit: Callable[[Listing], None] = lambda _: None,
+    ) -> None:
+        self.loop: Loop | None = loop
+        self.fetcher = fetcher
+        self._loop, self._admit, self.rules = loop, admit, loop.rules
+        self._known: Known | None = None
+
+    def now(self) -> float:
+        """The crawler's own time."""
+        return self._loop.clock.now()
+
+    def sources(self) -> Sequence[StoredSource]:
+        """As they are stored now."""
+        return self._loop.sources
+
+    def known(self) -> Known:
+        """Kept from one portion of an import to the next."""
+        self._known = Known.of(self._loop.sources, self._known)
+        return self._known
+
+    def admit(self, listing: Listing) -> None:
+        """As whoever started the crawler says."""
+        self._admit(listing)
+
+    async def with_store(self, work: Callable[[Store], T]) -> T:
+        """In the store's thread, between two batches."""
+        try:
+            return await self._loop.ask(work)
+        except RuntimeError:  # that thread has ended
+            raise StoreError("the crawler is about to end; ask again in a moment") from None
+
+    async def aside(self, work: Callable[[], T]) -> T:
+        """In a thread of its own."""
+        return await asyncio.to_thread(work)
+
+    async def add(self, listings: Sequence[Listing]) -> list[int]:
+        """Crawled from now on."""
+        return self._loop.add(listings)
+
+    async def change(self, sources: Sequence[StoredSource]) -> None:
+        """Believed from now on; others get their turn in between."""
+        for source in sources:
+            self._loop.change(source)
+            await asyncio.sleep(0)
+
+    async def scheduler(self, budget: float | None) -> Scheduler | None:
+        """The crawler's own; it has its budget."""
+        return self._loop.scheduler
+
+
+class StillHouse:
+    """A store that nobody crawls from."""
+
+    loop: Loop | None = None
+    fetcher: HttpFetcher | None = None
+
+    def __init__(
+        self, store: Store, now: Callable[[], float] = time.time, rules: Rules | None = None
+    ) -> None:
+        self._store, self.now, self.rules = store, now, rules or Rules()
+        self._sources: list[StoredSource] | None = None
+        self._hosts: Sequence[HostState] | None = None
+
+    def twin(self, rules: Rules) -> StillHouse:
+        """One that knows the same and may be changed: nothing of it reaches the store."""
+        made = StillHouse(twin_of(self.sources()), self.now, rules)
+        made._hosts = self._store.hosts()
+        return made
+
+    def sources(self) -> Sequence[StoredSource]:
+        """All sources by row, read once."""
+        if self._sources is None:
+            self._sources = self._store.sources()
+        return self._sources
+
+    def known(self) -> Known:
+        """Made anew: imports come in one piece here."""
+        return Known(self.sources())
+
+    def admit(self, listing: Listing) -> None:
+        """Anybody may be listed; whoever crawls will see."""
+
+    async def with_store(self, work: Callable[[Store], T]) -> T:
+        """Done at once: nobody else is here."""
+        return work(self._store)
+
+    async def aside(self, work: Callable[[], T]) -> T:
+        """Done at once."""
+        return work()
+
+    async def add(self, listings: Sequence[Listing]) -> list[int]:
+        """Into the store."""
+        self._sources = None
+        return self._store.add(listings)
+
+    async def change(self, sources: Sequence[StoredSource]) -> None:
+        """Into the store."""
+        self._sources = None
+        self._store.change(sources)
+
+    async def scheduler(self, budget: float | None) -> Scheduler | None:
+        """What a crawler would begin with: made from a copy, so that nothing is changed by it."""
+        if budget is None:
+            return None
+        twin = twin_of(self.sources())
+        loop = resume(twin, _Nowhere(), ManualClock(self.now()), budget=budget, rules=self.rules)
+        for host in self._store.hosts() if self._hosts is None else self._hosts:
+            if host.not_before is not None and host.not_before > self.now():
+                loop.scheduler.block_host(host.host, host.not_before)
+        return loop.scheduler
+
+
+def twin_of(sources: Sequence[StoredSource]) -> MemoryStore:
+    """The sources of a store in memory, with all that is known about them; without items."""
+    twin = MemoryStore()
+    twin.add(sources)
+    twin.change(sources)
+    return twin
+
+
+class _Nowhere:
+    """A fetcher for those who only think about it."""
+
+    async def fetch(self, source: Target) -> Crawl:
+        raise RuntimeError("nobody goes out here")
+
+
+def active(sources: Sequence[StoredSource]) -> list[StoredSource]:
+    """Those that are crawled."""
+    return [source for source in sources if source.state is State.ACTIVE]

@@ -1,0 +1,173 @@
+"""Operations on the list of sources."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from dayfly.errors import BadInput
+from dayfly.serve.directory import find
+from dayfly.serve.house import House
+from dayfly.serve.vocabulary import (
+    CHANGEABLE,
+    changed,
+    read_listing,
+    shown_source,
+    shown_visit,
+)
+from dayfly.store import Listing, State, StoredSource
+
+#: Sources in one answer, where nobody asks for another number.
+_PORTION = 5000
+#: Visits shown with a source.
+_VISITS = 10
+_PAUSED = re.compile(r"paused(?: \(then (?P<why>.*) until (?P<until>[0-9.]+)\))?")
+
+
+async def add(
+    house: House, *, sources: Sequence[dict[str, Any]], update: bool = False
+) -> dict[str, Any]:
+    """Take sources in. Known ones (by id or address) stay as they are, removed ones come back.
+
+    With `update`, what is said about a known source and is not the default replaces what it has.
+    """
+    listings = [read_listing(given) for given in sources]
+    known, present = house.known(), house.sources()
+    rows: list[int | None] = []
+    new: dict[str, Listing] = {}
+    changes: dict[int, StoredSource] = {}
+    revived = 0
+    for listing in listings:
+        house.admit(listing)
+        row = known.row(listing.id, listing.url)
+        rows.append(row)
+        if row is None:
+            new.setdefault(listing.id, listing)
+            continue
+        source = changes.get(row, present[row])
+        if source.state == State.REMOVED:
+            source = changed(source, _said(listing) | {"url": listing.url})
+            changes[row] = dataclasses.replace(source, state=State.ACTIVE)
+            revived += 1
+        elif update and (said := _different(source, listing)):
+            changes[row] = changed(source, said)
+    if changes:
+        await house.change(list(changes.values()))
+        for source in changes.values():
+            known.note(source)
+    places = dict(zip(new, await house.add(list(new.values())) if new else [], strict=True))
+    return {
+        "added": len(new) + revived,
+        "known": len(listings) - len(new) - revived,
+        "rows": [
+            places[listing.id] if row is None else row
+            for listing, row in zip(listings, rows, strict=True)
+        ],
+    }
+
+
+async def list_(
+    house: House,
+    *,
+    tag: str | None = None,
+    state: str | None = None,
+    after: int = -1,
+    limit: int | None = None,
+) -> dict[str, Any]:
+    """Sources in the order of their rows, removed ones only if asked for."""
+    most = (_PORTION if house.loop is not None else None) if limit is None else limit
+    shown: list[dict[str, Any]] = []
+    sources = house.sources()
+    for source in sources[after + 1 :]:
+        if (str(source.state) == state) if state else source.state != State.REMOVED:
+            if tag is not None and tag not in source.tags:
+                continue
+            if most is not None and len(shown) >= most:
+                return {"sources": shown, "next": shown[-1]["row"] if shown else after}
+            shown.append(shown_source(source))
+    return {"sources": shown, "next": None}
+
+
+async def show(house: House, *, source: str, visits: int = _VISITS) -> dict[str, Any]:
+    """One source, and how its last visits ended, the newest first."""
+    found = find(house.sources(), source)
+    return shown_source(found) | {"visits": await last_visits(house, found.row, visits)}
+
+
+async def last_visits(house: House, row: int, number: int) -> list[dict[str, Any]]:
+    """The last visits to a source, the newest first."""
+    from collections import deque
+
+    kept = await house.with_store(lambda store: deque(store.visits(row), maxlen=number))
+    return [shown_visit(visit) for visit in reversed(kept)]
+
+
+async def pause(house: House, *, source: str, until: float | None = None) -> dict[str, Any]:
+    """Do not visit it until then, or until it is resumed."""
+    found = _living(house, source)
+    if until is None:
+        return await _put(house, dataclasses.replace(found, state=State.PAUSED))
+    if until <= house.now():
+        raise BadInput("a pause must end in the future")
+    pending = found.not_before is not None and found.not_before > house.now()
+    if pending and not _PAUSED.fullmatch(found.why_not):
+        if found.not_before is not None and found.not_before >= until:
+            return shown_source(found)  # it rests for longer than that anyhow
+        note = f"paused (then {found.why_not or 'not_before'} until {found.not_before})"
+    else:
+        note = found.why_not if pending else "paused"
+    return await _put(house, dataclasses.replace(found, not_before=until, why_not=note))
+
+
+async def resume(house: House, *, source: str) -> dict[str, Any]:
+    """Visit it again: after a pause, or where it was gone or quarantined."""
+    found = _living(house, source)
+    put = dataclasses.replace(found, state=State.ACTIVE, gone_since=None, lost=0)
+    # A pause may end early. What the source itself asked for before it may not.
+    noted = _PAUSED.fullmatch(found.why_not)
+    if noted is not None:
+        until = None if noted["until"] is None else float(noted["until"])
+        put = dataclasses.replace(put, not_before=until, why_not=noted["why"] or "")
+    return await _put(house, put)
+
+
+async def remove(house: House, *, source: str) -> dict[str, Any]:
+    """Never visit it again. Its items stay until they expire."""
+    return await _put(house, dataclasses.replace(_living(house, source), state=State.REMOVED))
+
+
+async def change(house: House, *, source: str, **values: Any) -> dict[str, Any]:
+    """Set some of its listed values."""
+    if not values:
+        raise BadInput(f"nothing to change; what can be changed: {', '.join(CHANGEABLE)}")
+    put = changed(_living(house, source), values)
+    house.admit(put)
+    return await _put(house, put)
+
+
+def _living(house: House, named: str) -> StoredSource:
+    found = find(house.sources(), named)
+    if found.state == State.REMOVED:
+        raise BadInput(f"source {named!r} was removed; dayfly sources add brings it back")
+    return found
+
+
+async def _put(house: House, source: StoredSource) -> dict[str, Any]:
+    await house.change([source])
+    return shown_source(source)
+
+
+def _said(listing: Listing) -> dict[str, Any]:
+    """What a listing says beyond the defaults."""
+    usual = Listing(id=listing.id, url=listing.url)
+    return {
+        name: getattr(listing, name)
+        for name in CHANGEABLE
+        if name != "url" and getattr(listing, name) != getattr(usual, name)
+    }
+
+
+def _different(source: StoredSource, listing: Listing) -> dict[str, Any]:
+    return {name: value for name, value in _said(listing).items() if getattr(source, name) != value}

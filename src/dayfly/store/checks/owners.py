@@ -1,0 +1,83 @@
+"""What must hold of owners: who may write, and what was under way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from dayfly.errors import StaleFence, StoreError
+from dayfly.model import RobotsCopy
+from dayfly.store.base import Event, Store
+from dayfly.store.checks.made import (
+    NOW,
+    a_crawl,
+    a_listing,
+    a_record,
+    all_of,
+    in_row,
+    refused,
+    write,
+)
+
+
+def _a_stale_fence_writes_nothing(store: Store) -> None:
+    store.add([a_listing("a")])
+    old = store.own()
+    new = store.own()
+    assert new > old, "every owner has a higher fence"
+    before = all_of(store)
+    record = a_record(store, a_crawl(0, "k"))
+    for fence in (old, new + 1):
+        words = f"fence {fence} must be refused where {new} is right"
+        with refused(StaleFence, words):
+            store.record([record], fence)
+        with refused(StaleFence, words):
+            store.claim([0], NOW, fence)
+        with refused(StaleFence, words):
+            store.release([0], fence)
+        with refused(StaleFence, words):
+            store.lost(fence)
+        with refused(StaleFence, words):
+            store.keep_robots([RobotsCopy(origin="http://a:80", outcome="absent")], fence)
+        with refused(StaleFence, words):
+            store.forget(items_before=NOW, visits_before=NOW, fence=fence)
+        assert all_of(store) == before, "a refused crawl must leave nothing behind"
+        assert store.robots() == [], "a refused copy must leave nothing behind"
+    store.record([record], new)
+    assert all_of(store) != before, "the owner must be able to write"
+    assert store.lost(store.own()) == [], "a refused claim must leave nothing behind"
+
+
+def _an_unknown_row_writes_nothing(store: Store) -> None:
+    store.add([a_listing("a")])
+    fence = store.own()
+    for row in (-1, 1):
+        with refused(StoreError, f"row {row} does not exist"):
+            store.record([in_row(a_record(store, a_crawl(0, "k")), row)], fence)
+        with refused(StoreError, f"row {row} does not exist"):
+            store.claim([0, row], NOW, fence)
+        with refused(StoreError, f"row {row} does not exist"):
+            store.add_events([Event(row=0, key="k", time=NOW), Event(row=row, key="k", time=1.0)])
+        assert list(store.items()) == [], "a refused crawl must leave nothing behind"
+        assert list(store.events()) == [], "refused events must leave nothing behind"
+    assert store.lost(store.own()) == [], "a refused claim must leave nothing behind"
+
+
+def _visits_that_never_ended_are_told_once(store: Store) -> None:
+    store.add([a_listing(id) for id in "abcd"])
+    first = store.own()
+    store.claim([3, 1, 0, 2], NOW, first)
+    store.claim([1], NOW + 1, first)  # the same visit, chosen again after an error
+    write(store, first, a_crawl(0))
+    store.release([2], first)
+    assert store.lost(first) == [], "visits of the present owner are under way, not lost"
+    second = store.own()
+    store.claim([3], NOW + 2, second)
+    assert store.lost(second) == [1], "what never ended is lost, unless it is under way again"
+    assert store.lost(second) == [], "each is told once"
+
+
+CHECKS: tuple[Callable[[Store], None], ...] = (
+    _a_stale_fence_writes_nothing,
+    _an_unknown_row_writes_nothing,
+    _visits_that_never_ended_are_told_once,
+)

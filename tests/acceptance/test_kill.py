@@ -1,0 +1,193 @@
+"""D02: kill -9 at random moments under load. Nothing lost, nothing twice, nobody asked too early.
+
+The simulated web runs in a process of its own, ten minutes per second, and is its own witness. The
+crawler is forked off, takes the database over as `dayfly run` does, crawls, and is killed.
+"""
+
+import asyncio
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from bisect import bisect_right
+from collections import Counter, defaultdict
+
+import pytest
+
+from dayfly.fetch import Guard, HttpFetcher
+from dayfly.lab.web import draw_plan, item_of, read_log
+from dayfly.lab.web.log import early_polls
+from dayfly.schedule import FastClock, Recorded, Rules, resume
+from dayfly.store import Listing, SqliteStore, State, owned
+
+SPEED, FEEDS, SEED = 600.0, 300, 7
+#: Visits per second of the web's time: two hundred in a real second.
+BUDGET = 200 / SPEED
+#: A crawler lives until it has stored so many batches, at most, and some moments more (in real
+#: seconds). Some are killed while they start.
+BATCHES, MOMENT_S, YOUNG_S, YOUNG = 6, 0.05, 0.4, 0.1
+
+
+@pytest.mark.acceptance
+def test_D02_two_hundred_kills_lose_nothing_store_nothing_twice_and_ask_nobody_early(tmp_path):
+    figures = kill_again_and_again(tmp_path, cycles=200, seed=random.randrange(10**9))
+    judge(figures, cycles=200)
+
+
+@pytest.mark.soak
+def test_D02_a_thousand_kills(tmp_path):
+    figures = kill_again_and_again(tmp_path, cycles=1000, seed=random.randrange(10**9))
+    judge(figures, cycles=1000)
+
+
+def judge(figures, cycles):
+    print(json.dumps(figures, indent=1))
+    # It was a loaded crawl: kills hit visits under way, and much was stored all the same.
+    assert figures["kills"] == cycles
+    assert figures["visits"] > 5 * cycles
+    assert figures["requests whose visit was lost"] > cycles / 4
+    for what in ("integrity problems", "items lost", "items stored twice", "early polls"):
+        assert figures[what] == 0, what
+
+
+def kill_again_and_again(folder, *, cycles, seed):
+    print(f"seed {seed}")
+    rng = random.Random(seed)
+    db, log = folder / "kill.db", folder / "served.jsonl"
+    command = [sys.executable, "-m", "dayfly.lab.web", "--feeds", str(FEEDS), "--seed", str(SEED)]
+    command += ["--speed", str(SPEED), "--span", "30 days", "--log", str(log)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as web:
+        told = json.loads(web.stdout.readline())
+        plan = draw_plan(FEEDS, seed=SEED, span=30 * 86400.0)
+        store = SqliteStore(db)
+        store.add(
+            Listing(id=f"feed-{row}", url=url, decay=float(plan.truth.decay[row]))
+            for row, url in enumerate(told["urls"])
+        )
+        store.close()
+        #: After each kill: when it was, and until when each source must be left alone.
+        promises, problems = [], []
+        for _ in range(cycles):
+            _one_life(rng, db, told)
+            died = clock_of(told).now()
+            store = SqliteStore(db)
+            problems += store.check()
+            waits = {one.row: one.not_before for one in store.sources() if one.not_before}
+            promises.append((died, waits))
+            store.close()
+        web.stdin.close()
+        web.wait(20)
+    served = list(read_log(log))
+    store = SqliteStore(db)
+    try:
+        lost = sum(source.lost for source in store.sources())
+        figures = account(store, plan, served, promises)
+        states = Counter(source.state for source in store.sources())
+    finally:
+        store.close()
+    asked = sum(one.row >= 0 and one.path == plan.sites[one.row].path for one in served)
+    return {
+        "seed": seed,
+        "kills": cycles,
+        "requests for documents": asked,
+        **figures,
+        "requests whose visit was lost": asked - figures["visits that asked"],
+        "suspects at the end": lost,
+        "quarantined": states[State.QUARANTINED],
+        "integrity problems": len(problems),
+    }
+
+
+def clock_of(told):
+    """The web's own time."""
+    passed = (time.monotonic() - told["origin_s"]) * told["speed"]
+    return FastClock(told["speed"], start=told["start_s"] + passed)
+
+
+def _one_life(rng, db, told):
+    """Fork a crawler and kill it: while it crawls, or before."""
+    hears, tells = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            asyncio.run(_crawl(db, told, tells))
+        finally:
+            os._exit(1)
+    os.close(tells)
+    try:
+        if rng.random() < YOUNG:
+            time.sleep(rng.uniform(0.0, YOUNG_S))
+        else:
+            for _ in range(rng.randint(1, BATCHES)):
+                assert os.read(hears, 1), "the crawler died by itself"
+            time.sleep(rng.uniform(0.0, MOMENT_S))
+    finally:
+        os.close(hears)
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+
+
+async def _crawl(db, told, tells):
+    """What `dayfly run` does, in the web's time."""
+    clock = clock_of(told)
+    with owned(db):
+        store = SqliteStore(db)
+        fetcher = HttpFetcher(Guard(told["allow"]), now=clock.now, kept_robots=store.robots())
+        async with fetcher:
+
+            def tell(news):
+                if isinstance(news, Recorded):
+                    os.write(tells, b".")
+
+            await resume(store, fetcher, clock, budget=BUDGET, tick=10.0, watch=tell).run()
+
+
+def account(store, plan, served, promises):
+    """What the database says, against what the web saw."""
+    items = list(store.items())
+    stored = Counter(item_of(item.link) for item in items)
+    visits = list(store.visits())
+    answered = defaultdict(list)
+    for one in served:
+        if one.row >= 0 and one.status in (200, 304):
+            answered[one.row].append((one.time, one))
+    missing = set()
+    for visit in visits:
+        if not visit.answered:
+            continue
+        times = answered[visit.row]
+        place = bisect_right(times, visit.time, key=lambda entry: entry[0])
+        shown = times[place - 1][1]
+        missing |= {
+            (visit.row, number)
+            for number in range(shown.first, shown.last)
+            if (visit.row, number) not in stored
+        }
+    broken = early_polls(served, plan, Rules()) + _before_promised(served, plan, promises)
+    return {
+        "visits": len(visits),
+        "visits that asked": sum(not visit.reason.startswith("robots") for visit in visits),
+        "items": len(items),
+        "items lost": len(missing),
+        "items stored twice": sum(count - 1 for count in stored.values()),
+        "early polls": len(broken),
+        "early by rule": dict(Counter(getattr(one, "rule", "promise") for one in broken)),
+    }
+
+
+def _before_promised(served, plan, promises):
+    """First requests after a restart that came before what was stored allows."""
+    deaths = [died for died, _ in promises]
+    seen, found = set(), []
+    for one in served:
+        if one.row < 0 or one.path != plan.sites[one.row].path:
+            continue
+        life = bisect_right(deaths, one.time)
+        if life and (life, one.row) not in seen:
+            seen.add((life, one.row))
+            if one.time < promises[life - 1][1].get(one.row, 0.0):
+                found.append(one)
+    return found

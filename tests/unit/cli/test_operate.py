@@ -1,0 +1,197 @@
+"""The commands that look, on a database that nobody crawls from."""
+
+import csv
+import io
+import json
+import os
+from xml.etree import ElementTree
+
+import pytest
+from click.testing import CliRunner
+
+from dayfly.cli import cli
+from dayfly.estimate import Estimate
+from dayfly.model import Crawl, Item, Status
+from dayfly.store import Listing, Record, SqliteStore
+from dayfly.store.standing import after
+
+HOUR = 3600.0
+NASTY = "=1+1 <script>alert(1)</script> \x1b[31m]]>"
+
+
+@pytest.fixture
+def invoke(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def run(*args, code=0):
+        result = CliRunner().invoke(cli, list(args), prog_name="dayfly")
+        assert result.exit_code == code, result.output
+        return result.stdout if code == 0 else result.output
+
+    return run
+
+
+@pytest.fixture
+def db(tmp_path):
+    """Two sources with two items each, one of them the same; a third that fails."""
+    import time
+
+    now = time.time()
+    store = SqliteStore(tmp_path / "dayfly.db")
+    store.add(
+        [
+            Listing(id="one", url="https://one.example.org/", tags=("news",)),
+            Listing(id="two", url="https://two.example.org/", verify_tls=False),
+            Listing(id="three", url="https://three.example.org/"),
+        ]
+    )
+    fence = store.own()
+    for row, keys in ((0, "ab"), (1, "ac"), (2, "")):
+        items = [
+            Item(key=key, published=now - HOUR, title=NASTY, link=f"https://x.org/{key}")
+            for key in keys
+        ]
+        status = Status.CHANGED if items else Status.FAILED
+        crawl = Crawl(
+            row=row, time=now - 60 + row, status=status, items=tuple(items), value=1.5 * len(items),
+            reason="" if items else "http 503", title="Name of one" if row == 0 else "",
+        )  # fmt: skip
+        source = store.sources()[row]
+        belief = Estimate(row=row, time=now, arrival=1e-4, decay=source.decay, worth=1.0)
+        then = after(source, crawl, belief, now + 500, "back-off" if row == 2 else "cache")
+        store.record([Record(crawl=crawl, source=then)], fence)
+    store.close()
+    return tmp_path / "dayfly.db"
+
+
+pytestmark = pytest.mark.usefixtures("db")
+
+
+def test_items_as_a_table(invoke):
+    text = invoke("items")
+    assert "4 items in 1d." in text
+    assert "Name of one" in text
+    assert "\x1b" not in text
+    assert "3 items" in invoke("items", "--unique")
+    assert "the newest 1 are shown" in invoke("items", "--limit", "1")
+    assert "2 items" in invoke("items", "--tag", "news")
+    assert "0 items in 1s." in invoke("items", "--since", "1s")
+
+
+def test_items_for_programs(invoke):
+    lines = [json.loads(line) for line in invoke("items", "--format", "jsonl").splitlines()]
+    assert [line["key"] for line in lines] == ["a", "b", "a", "c"]
+    assert [line["number"] for line in lines] == [1, 2, 3, 4]
+    rows = list(csv.DictReader(io.StringIO(invoke("items", "--format", "csv", "--source", "two"))))
+    assert [row["key"] for row in rows] == ["a", "c"]
+    assert all(row["title"].startswith("'=1+1") for row in rows)
+    root = ElementTree.fromstring(invoke("items", "--format", "atom", "--limit", "3"))
+    assert len(root.findall("{http://www.w3.org/2005/Atom}entry")) == 3
+
+
+def test_items_say_what_does_not_go_together(invoke):
+    assert "--follow goes with" in invoke("items", "--follow", "--format", "atom", code=2)
+    assert "without --follow" in invoke("items", "--follow", "--limit", "3", code=2)
+    assert "unknown source" in invoke("items", "--source", "nobody", code=1)
+
+
+def test_stats(invoke):
+    text = invoke("stats")
+    assert "not running" in text
+    assert "3 (3 active)" in text
+    assert "1 do not answer:" in text
+    assert "http 503" in text
+    assert "not obeyed: tls" in text
+    assert json.loads(invoke("stats", "--json"))["statuses"] == {"changed": 2, "failed": 1}
+
+
+def test_explain_without_a_crawler(invoke):
+    text = invoke("explain", "three")
+    assert "no crawler runs here" in text
+    assert "back-off, until" in text
+    assert "1 in a row" in text
+    document = json.loads(invoke("explain", "one", "--json"))
+    assert (document["name"], document["decision"]) == ("Name of one", None)
+    assert "did you mean 'three'" in invoke("explain", "thre3", code=1)
+
+
+def test_refresh_needs_a_crawler(invoke):
+    assert "start dayfly run" in invoke("refresh", "one", code=1)
+
+
+def test_doctor_is_content_and_says_what_is_not_right(invoke, db):
+    text = invoke("doctor")
+    assert "integrity is clean" in text
+    assert "Nothing is wrong." in text
+    assert "1 sources whose robots.txt or certificates you ignore" in text
+    document = json.loads(invoke("doctor", "--json"))
+    assert document["wrong"] == 0
+    broken = bytearray(db.read_bytes())
+    broken[-4000:-3000] = os.urandom(1000)
+    db.write_bytes(broken)
+    text = invoke("doctor", code=1)
+    assert "wrong" in text
+
+
+def test_doctor_sees_credentials_that_others_can_read(invoke, db):
+    store = SqliteStore(db)
+    store.add([Listing(id="s", url="https://s.example.org/", headers=(("A", "tellnobody"),))])
+    store.close()
+    assert "permissions" not in invoke("doctor")
+    db.chmod(0o644)
+    text = invoke("doctor", code=1)
+    assert "chmod 600" in text
+    assert "tellnobody" not in text
+
+
+def test_doctor_without_a_database_is_not_alarmed(invoke):
+    assert "not there yet" in invoke("doctor", "--db", "none.db")
+
+
+def test_backup_and_restore(invoke, db, tmp_path):
+    assert "complete" in invoke("backup", "copy.db")
+    invoke("sources", "remove", "one")
+    assert json.loads(invoke("sources", "list", "--json"))["n_sources"] == 2
+    assert "What was there is" in invoke("restore", "copy.db")
+    assert json.loads(invoke("sources", "list", "--json"))["n_sources"] == 3
+    assert "restored" in invoke("restore", "copy.db", "--db", "new.db")
+    (tmp_path / "rubbish").write_bytes(os.urandom(5000))
+    invoke("restore", "rubbish", "--db", "other.db", code=1)
+    assert not (tmp_path / "other.db").exists()
+    invoke("restore", "nothing.db", "--db", "other.db", code=1)
+
+
+def test_events_are_imported_from_csv(invoke, tmp_path):
+    (tmp_path / "e.csv").write_text(
+        "link,time,kind\nhttps://x.org/a,2026-11-16T10:30:00+01:00,click\nhttps://y.org/,1.5e9,vote\n"
+    )
+    text = invoke("events", "import", "e.csv")
+    assert "2 new events, 0 known, 1 about items that are not stored." in text
+    assert "20 are needed" in text
+    assert json.loads(invoke("events", "import", "e.csv", "--json"))["known"] == 2
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("", "line 1: needs the columns time"),
+        ("link,when\n", "unknown column"),
+        ("link,time\nx\n", "line 2: has 1 cells"),
+        ("link,time\nx,noon\n", "line 2: not a time: 'noon'"),
+        ("link,time\nx,2026-11-16T10:30:00\n", "has no time zone"),
+        ("link,time\nx,1e99\n", "line 2: not a time"),
+        ("link,time\n,5\n", "line 2: says neither link nor key"),
+        ("link,time,amount\nx,5,lots\n", "amount is not a number"),
+        ("link,time,amount\nx,5,-1\n", "amount must be positive"),
+        (b"link,time\n\xff,5\n", "line 2: is not UTF-8"),
+    ],
+)
+def test_a_broken_file_of_events_is_told_with_its_line(invoke, tmp_path, content, said):
+    (tmp_path / "e.csv").write_bytes(content if isinstance(content, bytes) else content.encode())
+    assert said in invoke("events", "import", "e.csv", code=1)
+
+
+def test_a_missing_database_is_told(invoke):
+    for command in (["items"], ["stats"], ["explain", "x"], ["backup", "f"], ["refresh", "x"]):
+        text = invoke(*command, "--db", "none.db", code=1)
+        assert "there is no such database" in text

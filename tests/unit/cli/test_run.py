@@ -1,0 +1,95 @@
+"""`dayfly run` before it goes out: what it refuses, and what it would do."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+from tests.origin import ORIGIN
+
+from dayfly.cli import cli
+
+
+def invoke(*args):
+    return CliRunner().invoke(cli, [str(arg) for arg in args], prog_name="dayfly")
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "dayfly.toml").write_text('min_interval = "1s"\n')
+    return tmp_path
+
+
+def test_without_a_contact_nobody_outside_is_visited(here):
+    (here / "feeds.txt").write_text("https://feeds.example.org/rss\n")
+    result = invoke("run", "feeds.txt", "--budget", "1/min")
+    assert result.exit_code == 1
+    assert "set --contact" in result.stderr
+    assert not (here / "dayfly.db").exists()
+    (here / "feeds.txt").write_text("http://93.184.215.14/rss\n")
+    assert "set --contact" in invoke("run", "feeds.txt", "--budget", "1/min").stderr
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "said"),
+    [
+        ([], 2, "--budget 60/min"),
+        (["none.txt", "--budget", "1/min"], 1, "there is no such file"),
+        (["--budget", "1/min"], 1, "has no sources to crawl"),
+        (["--budget", "lots"], 2, "not a rate"),
+        (["--budget", "1/min", "--json"], 2, "--dry-run"),
+        (["list.txt", "--budget", "1/min", "--allow", "everything"], 1, "CIDR:PORT"),
+        (["list.txt", "--budget", "1/min", "--contact", "(x)"], 1, "not a contact"),
+        (["list.txt", "--budget", "1/min", "--contact", "foo"], 1, "not a contact"),
+        (["list.txt", "--budget", "0/min"], 2, "visits nobody"),
+    ],
+)
+def test_misuse_is_told_and_leaves_nothing_behind(here, args, code, said):
+    (here / "list.txt").write_text(f"http://{ORIGIN}:9/feed\n")
+    result = invoke("run", *args)
+    assert result.exit_code == code
+    assert said in result.stderr
+    assert sorted(path.name for path in here.iterdir()) == ["dayfly.toml", "list.txt"]
+
+
+def test_a_dry_run_writes_nothing(here):
+    (here / "list.txt").write_text(f"http://{ORIGIN}:9/feed\n")
+    result = invoke("run", "list.txt", "--budget", "1/min", "--dry-run")
+    assert result.exit_code == 0, result.output
+    assert "never visited" in result.output
+    assert "Nothing was visited." in result.output
+    document = json.loads(
+        invoke("run", "list.txt", "--budget", "1/min", "--dry-run", "--json").output
+    )
+    assert document["n_sources"] == 1
+    assert sorted(path.name for path in here.iterdir()) == ["dayfly.toml", "list.txt"]
+
+
+def test_sources_of_the_settings_follow_them_and_keep_what_was_learnt(here):
+    from dayfly.cli.run import _Listed
+    from dayfly.config.settings import read_settings
+    from dayfly.serve import Office, StillHouse
+    from dayfly.store import MemoryStore
+
+    office = Office(StillHouse(MemoryStore()))
+
+    def start(*lines):
+        source = '[[sources]]\nid = "one"\nurl = "https://one.example.org/"'
+        text = "\n".join(['half_life = "2h"', source, *lines])
+        (here / "dayfly.toml").write_text(text)
+        (here / "list.txt").write_text("https://two.example.org/\n")
+        return _Listed("list.txt", read_settings("dayfly.toml")).put_into(office)
+
+    def shown(id="one"):
+        found = office.ask("sources.show", source=id)
+        return found["weight"], round(found["half_life_s"])
+
+    assert start("weight = 2.0") == 2
+    assert shown() == (2.0, 7200)
+    office.ask("sources.change", source="one", decay=1e-3)
+    office.ask("sources.change", source="two.ex", weight=9.0)
+    assert start("weight = 3.0") == 0
+    assert shown() == (3.0, 693)
+    assert shown("two.ex")[0] == 9.0
+    start('half_life = "1h"')
+    assert shown() == (3.0, 3600)

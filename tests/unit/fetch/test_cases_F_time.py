@@ -1,0 +1,279 @@
+"""Cases F16 and F17: whoever is slow is left, at the step that is slow; others do not notice."""
+
+import asyncio
+import socket
+import time
+
+import pytest
+from tests.origin import ORIGIN, Origin, Place, Told, reply, reset, silence, then_close, trickle
+
+from dayfly.fetch import Deadlines, FetchError, Guard, HttpFetcher, Web
+from dayfly.model import Status
+
+#: The proportions of the real ones, a hundred times as quick.
+QUICK = Deadlines(dns=0.1, connect=0.1, tls=0.1, first_byte=0.2, idle=0.2, total=0.6)
+HEAD = b"HTTP/1.1 200 OK\r\n"
+
+
+def test_the_deadlines_are_those_we_promise():
+    assert Deadlines() == Deadlines(
+        dns=5.0, connect=5.0, tls=5.0, first_byte=10.0, idle=10.0, total=30.0
+    )
+
+
+def get(script, *, path="/", deadlines=QUICK, **settings):
+    """The error, and whether the origin saw us hang up."""
+
+    async def run():
+        async with Origin() as origin:
+            origin.on(path, script)
+            async with Web(origin.guard, agent="t", deadlines=deadlines) as web:
+                with pytest.raises(FetchError) as caught:
+                    await web.get(origin.url(path), **settings)
+                connector = web._session.connector
+                assert not connector._acquired
+                assert not connector._conns
+                # Nobody holds on to the connection.
+                for _ in range(50):
+                    if not origin._talks:
+                        break
+                    await asyncio.sleep(0.01)
+                assert not origin._talks
+        return str(caught.value)
+
+    return asyncio.run(run())
+
+
+def test_F16_a_head_that_trickles_meets_the_total_deadline():
+    slow = trickle(*(bytes([byte]) for byte in HEAD), b"X-More: header\r\n", every=0.05)
+    assert get(slow) == "timeout: total"
+
+
+def test_F16_a_body_that_trickles_meets_the_total_deadline():
+    slow = trickle(HEAD + b"Content-Length: 1000\r\n\r\n", b"x", every=0.15)
+    assert get(slow) == "timeout: total"
+
+
+def test_F16_redirects_that_trickle_share_one_deadline():
+    async def slow(request, reader, writer):
+        await asyncio.sleep(0.15)
+        writer.write(reply(b"", 302, Location=request.path + "x"))
+
+    async def run():
+        async with Origin() as origin:
+            for n in range(12):
+                origin.on("/" + "x" * n, slow)
+            async with Web(origin.guard, agent="t", deadlines=QUICK) as web:
+                with pytest.raises(FetchError, match="timeout: total"):
+                    await web.get(origin.url())
+        return len(origin.requests)
+
+    assert asyncio.run(run()) < 6
+
+
+def test_F16_announcements_without_end_are_cut_off():
+    said = trickle(b"HTTP/1.1 100 Continue\r\n\r\n", every=0.01)
+    assert get(said) == "timeout: total"
+    before = time.process_time()
+    flood = trickle(b"HTTP/1.1 103 Early Hints\r\nLink: <x>\r\n\r\n" * 2000, every=0.0)
+    assert get(flood, deadlines=Deadlines()) == "too large: header"
+    assert time.process_time() - before < 2.0
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        HEAD + b"X: y\r\n" * 10_000 + b"\r\n",
+        HEAD + b"X: " + b"y" * (1 << 20) + b"\r\n\r\n",
+        HEAD + b"X" * (1 << 20) + b": y\r\n\r\n",
+        b"HTTP/1.1 200 " + b"K" * (1 << 20) + b"\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\n" + b"".join(b"X%d: %s\r\n" % (n, b"y" * 900) for n in range(200)),
+    ],
+    ids=["10,000 fields", "long value", "long name", "long reason", "many long ones"],
+)
+def test_F16_a_head_that_is_too_large_is_an_error(head):
+    assert get(trickle(head, b"", every=0.01)).split(":")[0] in ("protocol", "too large")
+
+
+def test_F16_a_large_but_honest_head_is_read():
+    async def run():
+        async with Origin() as origin:
+            origin.on("/", reply(b"fine", 200, Content_Security_Policy="x" * 20_000))
+            async with Web(origin.guard, agent="t") as web:
+                return await web.get(origin.url())
+
+    assert asyncio.run(run()).body == b"fine"
+
+
+def test_F16_a_slow_host_does_not_hold_up_the_others():
+    async def run():
+        async with Origin() as slow, Origin() as quick:
+            slow.on("/", trickle(HEAD, b"X: y\r\n", every=0.02))
+            quick.on("/", reply(b"fine"))
+            guard = Guard([slow.allowance, quick.allowance])
+            async with Web(guard, agent="t", deadlines=Deadlines(total=1.5)) as web:
+                stuck = [asyncio.create_task(web.get(slow.url())) for _ in range(50)]
+                await asyncio.sleep(0.05)
+                answers = [await web.get(quick.url()) for _ in range(20)]
+                waiting = sum(not task.done() for task in stuck)
+                ended = await asyncio.gather(*stuck, return_exceptions=True)
+        return answers, waiting, ended
+
+    answers, waiting, ended = asyncio.run(run())
+    assert [answer.body for answer in answers] == [b"fine"] * 20
+    assert waiting > 0  # the quick ones did not wait for the slow ones
+    assert {str(error) for error in ended} == {"timeout: total"}
+
+
+def test_F17_silence_before_the_first_byte_and_within_the_body_are_told_apart():
+    assert get(silence) == "timeout: first byte"
+    stalls = trickle(HEAD + b"Content-Length: 100\r\n\r\nhello", b"", every=0.05)
+    assert get(stalls) == "timeout: idle"
+
+
+def test_F17_the_time_between_pieces_has_a_deadline_of_its_own():
+    patient = Deadlines(first_byte=0.6, idle=0.1, total=5.0)
+    stalls = trickle(HEAD + b"Content-Length: 100\r\n\r\nhello", b"", every=0.05)
+    assert get(stalls, deadlines=patient) == "timeout: idle"
+
+
+def test_F17_a_door_behind_which_nobody_answers():
+    """A listener that accepts nobody, and whose queue is full: connecting takes for ever."""
+
+    async def run():
+        with socket.socket() as deaf:
+            deaf.bind((ORIGIN, 0))
+            deaf.listen(0)
+            port = deaf.getsockname()[1]
+            others = []
+            for _ in range(4):
+                other = socket.socket()
+                other.setblocking(False)
+                other.connect_ex((ORIGIN, port))
+                others.append(other)
+            try:
+                guard = Guard([f"{ORIGIN}/32:{port}"])
+                async with Web(guard, agent="t", deadlines=QUICK) as web:
+                    with pytest.raises(FetchError) as caught:
+                        await web.get(f"http://{ORIGIN}:{port}/")
+            finally:
+                for other in others:
+                    other.close()
+        return str(caught.value)
+
+    assert asyncio.run(run()) == "timeout: connect"
+
+
+def test_F17_a_closed_door():
+    async def run():
+        async with Origin() as origin:
+            pass
+        async with HttpFetcher(origin.guard, deadlines=QUICK) as fetcher:
+            return await fetcher.fetch(Place(url=origin.url(), obey_robots=False))
+
+    crawl = asyncio.run(run())
+    assert (crawl.status, crawl.reason) == (Status.FAILED, "connect: connection refused")
+
+
+def test_F17_a_greeting_that_never_comes():
+    """TLS is spoken to somebody who only listens."""
+
+    async def run():
+        async def mute(reader, writer):
+            await reader.read()
+            writer.close()
+
+        async with await asyncio.start_server(mute, ORIGIN, 0) as server:
+            port = server.sockets[0].getsockname()[1]
+            async with Web(Guard([f"{ORIGIN}/32:{port}"]), agent="t", deadlines=QUICK) as web:
+                with pytest.raises(FetchError) as caught:
+                    await web.get(f"https://{ORIGIN}:{port}/")
+            await asyncio.sleep(0.01)
+        return str(caught.value)
+
+    assert asyncio.run(run()) == "timeout: tls"
+
+
+def test_F17_names_that_are_never_answered():
+    class Silent(Told):
+        async def resolve(self, host):
+            await asyncio.sleep(60)
+
+    async def run():
+        async with Web(agent="t", deadlines=QUICK, resolver=Silent()) as web:
+            with pytest.raises(FetchError) as caught:
+                await web.get("http://silent.example/")
+        return str(caught.value)
+
+    assert asyncio.run(run()) == "timeout: dns"
+
+
+def test_F17_a_look_up_that_hangs_holds_up_neither_others_nor_the_end(monkeypatch):
+    hang = time.monotonic() + 3.0
+
+    def look_up(host, *rest, **more):
+        if host.startswith("hang"):
+            time.sleep(max(hang - time.monotonic(), 0.0))
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (ORIGIN, 0))]
+
+    monkeypatch.setattr(socket, "getaddrinfo", look_up)
+
+    async def run():
+        async with Origin() as origin, Web(origin.guard, agent="t", deadlines=QUICK) as web:
+            stuck = [
+                asyncio.create_task(web.get(f"http://hang{n}.example:{origin.port}/"))
+                for n in range(30)
+            ]
+            await asyncio.sleep(0)
+            answer = await web.get(f"http://quick.example:{origin.port}/")
+            ended = await asyncio.gather(*stuck, return_exceptions=True)
+        return answer.status, {str(error) for error in ended}
+
+    assert asyncio.run(run()) == (404, {"timeout: dns"})
+    assert time.monotonic() < hang
+
+
+def test_F17_connections_that_break_off():
+    assert get(reset) == "cut short: closed without an answer"
+    assert get(then_close(b"")) == "cut short: closed without an answer"
+    assert get(then_close(HEAD)).startswith("cut short")
+    half = then_close(HEAD + b"Content-Length: 100\r\n\r\nhello")
+    assert get(half) == "cut short: body"
+
+
+def test_F17_a_new_connection_that_breaks_is_not_tried_twice():
+    async def run():
+        async with Origin() as origin:
+            origin.on("/", reset)
+            async with Web(origin.guard, agent="t") as web:
+                with pytest.raises(FetchError):
+                    await web.get(origin.url())
+        return origin.accepts
+
+    assert asyncio.run(run()) == 1
+
+
+def test_F17_a_kept_connection_that_was_closed_meanwhile_is_replaced():
+    async def run():
+        async with Origin() as origin:
+            origin.on("/", reply(b"one"), reset, reply(b"two"))
+            async with Web(origin.guard, agent="t") as web:
+                bodies = [(await web.get(origin.url())).body for _ in range(2)]
+        return bodies, origin.accepts
+
+    assert asyncio.run(run()) == ([b"one", b"two"], 2)
+
+
+def test_F17_a_request_that_is_called_off_leaves_nothing_behind():
+    async def run():
+        async with Origin() as origin:
+            origin.on("/", silence)
+            async with Web(origin.guard, agent="t") as web:
+                asking = asyncio.create_task(web.get(origin.url()))
+                await asyncio.sleep(0.05)
+                asking.cancel()
+                with pytest.raises(asyncio.CancelledError):
+                    await asking
+                return len(web._session.connector._acquired)
+
+    assert asyncio.run(run()) == 0

@@ -1,0 +1,145 @@
+"""What a body is, and which way it is read."""
+
+import asyncio
+
+import pytest
+
+from dayfly.fetch.documents import Reader, Unreadable, root_of
+
+NOW = 1_800_000_000.0
+URL = "http://example.org/feed"
+RSS = b'<rss version="2.0"><channel><title>t</title><item><guid>1</guid></item></channel></rss>'
+ATOM = b'<feed xmlns="http://www.w3.org/2005/Atom"><title>t</title><entry><id>1</id></entry></feed>'
+JSON = b'{"version": "https://jsonfeed.org/version/1", "title": "t", "items": [{"id": "1"}]}'
+SITEMAP = b"<urlset><url><loc>http://x/1</loc></url></urlset>"
+PAGE = b"""<html><title>Jobs</title><ul><li><a href="/1">One</a>
+  <time datetime="2027-01-12">x</time>
+  <li><a href="/2"><b>Two</b></a><li>none</ul>"""
+
+
+@pytest.fixture(scope="module")
+def reader():
+    with Reader() as one:
+        yield one
+
+
+@pytest.fixture
+def read(reader):
+    def read(body, **arguments):
+        return asyncio.run(reader.read(body, **({"url": URL, "now": NOW} | arguments)))
+
+    return read
+
+
+@pytest.mark.parametrize("body", [RSS, ATOM, JSON, b"\n " + RSS, b"\xef\xbb\xbf" + ATOM])
+@pytest.mark.parametrize("content_type", ["", "text/html", "application/json", "image/png"])
+def test_the_bytes_decide_and_not_the_header(read, body, content_type):
+    document = read(body, content_type=content_type)
+    assert [item.key for item in document.items] == ["1"]
+    assert (document.title, document.malformed, document.truncated) == ("t", False, False)
+
+
+def test_sitemaps_are_told_by_their_root(read):
+    assert read(SITEMAP).items[0].link == "http://x/1"
+    index = b"<sitemapindex><sitemap><loc>http://x/1</loc></sitemap></sitemapindex>"
+    assert read(index).children == (("http://x/1", None),)
+    assert read(b"http://x/1\n", kind="sitemap").items[0].key == "http://x/1"
+
+
+def test_the_kind_narrows_what_is_accepted(read):
+    with pytest.raises(Unreadable, match="not a feed: <urlset>"):
+        read(SITEMAP, kind="feed")
+    assert read(RSS, kind="sitemap").items  # a feed may stand in for a sitemap
+    with pytest.raises(Unreadable, match="no XML, no JSON"):
+        read(b"http://x/1\n")
+
+
+def test_a_page_has_items_where_the_selectors_say(read):
+    document = read(PAGE, kind="page", select={"item": "li"})
+    assert [(item.title, item.link, item.published) for item in document.items] == [
+        ("One", "http://example.org/1", 1799712000.0),
+        ("Two", "http://example.org/2", None),
+        ("none", "", None),
+    ]
+    assert document.title == "Jobs"
+    linked = read(PAGE, select={"item": "li > a"})
+    assert [item.title for item in linked.items] == ["One", "Two"]
+    for select, why in (({}, "needs a selector"), ({"item": "em"}, "nothing matches")):
+        with pytest.raises(Unreadable, match=why):
+            read(PAGE, kind="page", select=select)
+
+
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        (b"", "empty"), (b"  \n", "empty"), (PAGE, "a web page"), (b"<opml/>", "<opml>"),
+        (b"<!DOCTYPE html><p>Log in", "<p>"), (b"hello", "no XML"), (b"\x1f\x8b\x08", "no XML"),
+    ],
+)  # fmt: skip
+def test_what_is_no_feed_is_named(read, body, why):
+    with pytest.raises(Unreadable, match=f"^not a feed: .*{why}"):
+        read(body)
+
+
+def test_single_bad_bytes_are_mended_and_the_rest_is_read_strictly(read):
+    body = RSS.replace(b"<guid>", b"<title>caf\xe9 \x0b</title><link>/?a=1&amp;b=2</link><guid>")
+    document = read(b"  " + body)
+    assert document.malformed
+    (item,) = document.items
+    assert (item.title, item.link) == ("café", "http://example.org/?a=1&b=2")
+
+
+def test_broken_feeds_keep_their_links_and_keys(read):
+    """A parser that repairs would drop the ampersand of the link after the first fault."""
+    whole = RSS.replace(b"<guid>", b"<link>http://x/?a=1&amp;b=2</link><guid>")
+    for fault in (b"a & b", b"&nbsp;", b"&nbsp;<br>", b"<br>", b"<media:x/>"):
+        document = read(whole.replace(b"<title>t", b"<title>t " + fault))
+        assert document.malformed
+        assert document.items == read(whole).items
+
+
+def test_links_and_ids_with_bare_ampersands_are_what_was_meant(read):
+    for fault in (b"", b"<br>"):
+        body = RSS.replace(
+            b"<guid>1", fault + b"<link>/?a=1&b=2&copy=3</link><guid>x?a=1&b=2&amp;c"
+        )
+        (item,) = read(body).items
+        assert (item.key, item.link) == ("x?a=1&b=2&c", "http://example.org/?a=1&b=2&copy=3")
+
+
+def test_of_a_feed_that_is_cut_off_the_last_item_is_left_out(read):
+    body = RSS.replace(b"</channel>", b"<item><guid>half of an i")
+    document = read(body.partition(b"</rss>")[0])
+    assert [item.key for item in document.items] == ["1"]
+    assert (document.malformed, document.truncated) == (True, True)
+
+
+def test_something_before_the_feed_is_forgiven(read):
+    document = read(b"Warning: mysql has gone away<br />\n" + RSS)
+    assert document.malformed
+    assert [item.key for item in document.items] == ["1"]
+
+
+def test_a_broken_feed_with_nothing_in_it_is_refused_with_the_first_reason(read):
+    with pytest.raises(Unreadable, match=r"^malformed: "):
+        read(b"<rss><channel>")
+
+
+def test_a_long_body_is_read_in_a_thread(read):
+    items = b"".join(
+        b"<item><guid>%d</guid><title>%s</title></item>" % (n, b"x" * 500) for n in range(1500)
+    )
+    document = read(b"<rss><channel>" + items + b"</channel></rss>")
+    assert len(document.items) == 1500
+
+
+@pytest.mark.parametrize(
+    ("start", "name"),
+    [
+        (b"<rss>", "rss"), (b'<?xml version="1.0"?>\n<!-- <a> -->\n<RDF:rdf x="">', "rdf"),
+        (b"<!DOCTYPE rss [<!ENTITY a '>'>]><rss>", "rss"), (b"<!DOCTYPE html><HTML>", "html"),
+        (b"<!-- never closed <rss>", ""), (b"", ""), (b"x<rss>", ""),
+    ],
+)  # fmt: skip
+def test_the_first_element_is_found(start, name):
+    assert root_of(start) == name

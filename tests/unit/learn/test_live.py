@@ -1,0 +1,170 @@
+"""The estimator of a live crawl: scores handed over as curves."""
+
+import numpy as np
+import pytest
+
+from dayfly.errors import BadInput
+from dayfly.estimate import Estimate, check_estimator
+from dayfly.learn.live import LiveEstimator
+from dayfly.learn.score import AGES, due_ages, plain_curves
+from dayfly.model import Crawl, Fleet, Item, Source, Status
+from dayfly.model.special import rise
+
+DAY = 86400.0
+DECAY = np.log(2) / 21600.0
+
+
+def crawl(row: int, now: float, ages=(), *, visible=None, answered=True) -> Crawl:
+    items = tuple(Item(key=str(age), published=now - age) for age in ages)
+    status = (Status.CHANGED if items else Status.UNCHANGED) if answered else Status.FAILED
+    return Crawl(
+        row=row, time=now, status=status, items=items,
+        visible=len(items) if visible is None else visible,
+        oldest_s=max(ages) if ages else None,
+    )  # fmt: skip
+
+
+def learned(n: int = 40, seed: int = 0) -> LiveEstimator:
+    """After a first visit to each of n sources of very different rates."""
+    print("seed", seed)
+    rng = np.random.default_rng(seed)
+    estimator = LiveEstimator(Fleet(arrival=np.full(n, 1 / DAY), decay=DECAY), budget=n / DAY)
+    for row in range(n):
+        gaps = rng.exponential(DAY / 10 ** rng.uniform(-1, 2), 15)
+        estimate = estimator.update(crawl(row, 1e9, tuple(np.cumsum(gaps))))
+        estimator.apply(estimate)
+    return estimator
+
+
+def test_it_keeps_the_promises_of_an_estimator():
+    check_estimator(lambda fleet: LiveEstimator(fleet, budget=1e-3))
+
+
+def test_many_at_once_teach_what_each_teaches_alone():
+    crawls = [crawl(row, 1e9, (60.0 * (row + 1), 3600.0)) for row in range(8)]
+    crawls[3] = crawl(3, 1e9, answered=False)
+    fleet = Fleet(arrival=np.full(8, 1 / DAY), decay=DECAY)
+    together = LiveEstimator(fleet, budget=1e-3).update_all(crawls)
+    alone = LiveEstimator(fleet, budget=1e-3)
+    for one in together:
+        assert one == alone.update(crawls[one.row])
+        # Each knows of those before it: how far back records go.
+        alone.apply(one)
+
+
+def test_visits_at_different_times_are_told_apart():
+    estimator = LiveEstimator(Fleet(arrival=np.full(3, 1 / DAY), decay=DECAY), budget=1e-3)
+    times = (1e9, 1e9 + 50.0, 1e9 + 50.2)
+    found = estimator.update_all([crawl(row, now, (600.0,)) for row, now in enumerate(times)])
+    assert [estimate.time for estimate in found] == list(times)
+    assert [estimate.memory[8] for estimate in found] == [1e9, 1e9 + 50.2, 1e9 + 50.2]
+
+
+def test_plain_curves_reach_the_price_when_the_score_does():
+    rng = np.random.default_rng(1)
+    ceiling, decay = 10 ** rng.uniform(-1, 2, 50), 10 ** rng.uniform(-6, -3, 50)
+    score = ceiling[:, None] * rise(np.outer(decay, AGES).ravel()).reshape(50, -1)
+    found, slow = plain_curves(score, 0.5)
+    due = due_ages(score, 0.5)
+    some = np.isfinite(due) & (due > AGES[0]) & (ceiling > 1.0)
+    assert some.sum() > 10
+    assert found[some] * rise(slow[some] * due[some]) == pytest.approx(0.5, rel=1e-6)
+    assert found == pytest.approx(score.max(axis=1))
+
+
+def test_what_was_never_seen_is_worth_a_look_and_what_was_is_worth_less_of_one():
+    estimator = LiveEstimator(Fleet(arrival=np.full(2, 1 / DAY), decay=DECAY), budget=1 / DAY)
+    before = estimator.mean()
+    assert (before.arrival * before.worth / before.decay > estimator.price).all()
+    estimator.apply(estimator.update(crawl(0, 1e9, tuple(DAY * n for n in range(1, 30)))))
+    after = estimator.mean()
+    assert after.arrival[0] == pytest.approx(1 / DAY, rel=0.2), "the rate is told as it is"
+    hour_later = after.arrival * after.worth / after.decay * rise(after.decay * 3600.0)
+    assert hour_later[0] < estimator.price < (before.arrival * before.worth / before.decay)[0]
+
+
+def test_a_source_that_shows_nothing_has_been_silent_for_as_long_as_records_go_back():
+    estimator = learned()
+    silent = estimator.add(Fleet(arrival=[1 / DAY] * 2, decay=DECAY))
+    assert len(silent) == 2
+    estimate = estimator.update(crawl(40, 1e9 + 60.0))
+    assert estimate.memory[1] > DAY
+    assert estimate.arrival < float(silent.arrival[0])
+
+
+def test_a_busy_source_is_due_before_its_window_overflows():
+    """A hundred items an hour, ten shown: it is visited again before ten have come."""
+    fleet = Fleet(arrival=[1 / DAY] * 2, decay=DECAY)
+    estimator = LiveEstimator(fleet, budget=2 / DAY)
+    ages = tuple(36.0 * n for n in range(1, 11))
+    for row, visible in ((0, 10), (1, 10)):
+        estimator.apply(estimator.update(crawl(row, 1e9, ages, visible=visible)))
+    estimator._shown[1] = 1e6
+    estimator.refit()
+    fleet = estimator.mean()
+    due = [float(fleet.harvest.age_at(np.full(2, estimator.price))[row]) for row in (0, 1)]
+    assert due[0] < due[1]
+
+
+def test_refits_are_due_daily_and_when_much_more_is_known():
+    estimator = learned(10)
+    assert estimator.refit_due(1e9), "all are known for the first time"
+    estimator.refit()
+    assert estimator.refit_due(1e9 + 2 * DAY)
+    assert not estimator.refit_due(1e9 + 0.5 * DAY)
+    many = learned(60)
+    many.refit()
+    many.add(Fleet(arrival=np.full(100, 1 / DAY), decay=DECAY))
+    for row in range(60, 160):
+        many.apply(many.update(crawl(row, 1e9, (3600.0,))))
+    assert many.refit_due(1e9)
+
+
+def test_what_is_restored_is_what_was():
+    first = learned(seed=3)
+    first.refit()
+    second = LiveEstimator(Fleet(arrival=np.full(40, 1 / DAY), decay=DECAY), budget=40 / DAY)
+    for row in range(40):
+        memory = (*first._memory[row].tolist(), float(first._shown[row]))
+        second.apply(Estimate(row=row, time=1e9, arrival=1.0, decay=1.0, worth=1.0, memory=memory))
+    second.refit()
+    assert second.price == first.price
+    for name in ("arrival", "decay", "worth"):
+        assert np.array_equal(getattr(first.mean(), name), getattr(second.mean(), name))
+
+
+def test_a_memory_of_another_kind_is_no_memory():
+    estimator = learned(3)
+    before = estimator.mean().arrival.tolist()
+    estimator.apply(
+        Estimate(row=0, time=1e9, arrival=9.0, decay=1.0, worth=1.0, memory=(1.0, 2.0, 3.0))
+    )
+    assert estimator.mean().arrival.tolist() == before
+
+
+def test_a_heavier_source_is_worth_more_at_once():
+    estimator = learned()
+    estimator.refit()
+    before = estimator.mean()[5]
+    after = estimator.relist(5, Source(arrival=1 / DAY, decay=DECAY, worth=10.0))
+    assert after.arrival == before.arrival
+    ceilings = [one.arrival * one.worth / one.decay for one in (before, after)]
+    assert ceilings[1] > 3 * ceilings[0]
+
+
+def test_nonsense_is_refused():
+    with pytest.raises(BadInput, match="budget"):
+        LiveEstimator(Fleet(arrival=1.0, decay=1.0), budget=-1.0)
+    with pytest.raises(BadInput, match="arrival"):
+        learned(2).add(Fleet(arrival=0.0, decay=1.0))
+
+
+def test_a_first_look_is_worth_more_than_the_price_and_not_beyond_measure():
+    """Else the price would follow it up, and stay there when all have been seen."""
+    estimator = learned(40)
+    estimator.refit()
+    fleet = Fleet(arrival=np.full(5, 1 / DAY), decay=DECAY)
+    new = estimator.add(fleet)
+    ceiling = new.arrival * new.worth / new.decay
+    assert (ceiling > estimator.price).all()
+    assert (ceiling <= 10.0 * estimator._high * (1 + 1e-6)).all()

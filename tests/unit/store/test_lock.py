@@ -1,0 +1,123 @@
+"""Who owns a file."""
+
+import os
+import signal
+import stat
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from dayfly.errors import StoreError
+from dayfly.store import owned
+
+HOLD = """
+import sys, time
+sys.path[:0] = sys.argv[2:]
+from dayfly.store.lock import owned
+with owned(sys.argv[1]):
+    print("held", flush=True)
+    time.sleep(60)
+"""
+
+
+def test_D10_a_second_process_is_told_who_owns_the_file(tmp_path):
+    path = tmp_path / "s.db"
+    program = [sys.executable, "-c", HOLD, str(path), *sys.path]
+    with subprocess.Popen(program, stdout=subprocess.PIPE, text=True) as holder:
+        try:
+            assert holder.stdout.readline() == "held\n"
+            with pytest.raises(StoreError, match=f"owned by process {holder.pid}"), owned(path):
+                raise AssertionError
+        finally:
+            holder.kill()
+    assert holder.returncode == -signal.SIGKILL
+    with owned(path):  # a lock dies with its holder, however that one died
+        pass
+
+
+def test_D04_one_process_cannot_own_a_file_twice(tmp_path):
+    with owned(tmp_path / "s.db"):
+        with pytest.raises(StoreError, match=f"process {os.getpid()}"), owned(tmp_path / "s.db"):
+            raise AssertionError
+        with owned(tmp_path / "other.db"):
+            pass
+    with owned(tmp_path / "s.db"):
+        pass
+
+
+def test_D11_a_forked_child_does_not_keep_the_lock(tmp_path):
+    """The parent lets go, and the child, which inherited everything, is still there."""
+    read, write = os.pipe()
+    with owned(tmp_path / "s.db"):
+        child = os.fork()
+        if child == 0:
+            os.close(write)
+            os.read(read, 1)
+            os._exit(0)
+    try:
+        with owned(tmp_path / "s.db"):
+            pass
+    finally:
+        os.close(read)
+        os.close(write)
+        os.waitpid(child, 0)
+
+
+def test_a_child_that_leaves_the_block_closes_nothing_of_its_own(tmp_path):
+    with owned(tmp_path / "s.db"):
+        child = os.fork()
+        if child != 0:
+            _, status = os.waitpid(child, 0)
+            assert os.waitstatus_to_exitcode(status) == 0
+        else:
+            opened = [os.open("/dev/null", os.O_RDONLY) for _ in range(20)]
+    if child == 0:
+        try:
+            for descriptor in opened:
+                os.fstat(descriptor)
+        except OSError:
+            os._exit(1)
+        os._exit(0)
+
+
+def test_one_of_many_threads_gets_it(tmp_path):
+    got, refused = [], []
+    start, end = threading.Barrier(8), threading.Event()
+
+    def compete():
+        start.wait()
+        try:
+            with owned(tmp_path / "s.db"):
+                got.append(1)
+                end.wait()
+        except StoreError:
+            refused.append(1)
+        if len(refused) == 7:
+            end.set()
+
+    threads = [threading.Thread(target=compete) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (len(got), len(refused)) == (1, 7)
+
+
+def test_the_lock_is_for_its_owner_only_and_follows_the_file(tmp_path):
+    (tmp_path / "real.db").touch()
+    (tmp_path / "link.db").symlink_to("real.db")
+    with owned(tmp_path / "link.db"):
+        assert stat.S_IMODE((tmp_path / "real.db.lock").stat().st_mode) == 0o600
+        with pytest.raises(StoreError, match="owned"), owned(tmp_path / "real.db"):
+            raise AssertionError
+    with pytest.raises(StoreError, match="nowhere"), owned(tmp_path / "nowhere" / "s.db"):
+        raise AssertionError
+
+
+def test_a_lock_without_a_number_is_told_too(tmp_path):
+    with owned(tmp_path / "s.db"):
+        (tmp_path / "s.db.lock").write_bytes(b"\x1b[31mx")
+        with pytest.raises(StoreError, match="owned by another process"), owned(tmp_path / "s.db"):
+            raise AssertionError
