@@ -70,7 +70,8 @@ class LiveEstimator(StampEstimator):
     Two sources, one visit per hour. What was never seen is worth a look:
 
     >>> estimator = LiveEstimator(Fleet(arrival=1 / 86400, decay=[1e-4, 1e-4]), budget=1 / 3600)
-    >>> bool((estimator.mean().worth > 1).all())
+    >>> fleet = estimator.mean()
+    >>> bool((fleet.arrival * fleet.worth / fleet.decay > estimator.price).all())
     True
     """
 
