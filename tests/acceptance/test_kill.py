@@ -6,6 +6,7 @@ crawler is forked off, takes the database over as `dayfly run` does, crawls, and
 
 import asyncio
 import json
+import math
 import os
 import random
 import signal
@@ -14,6 +15,7 @@ import sys
 import time
 from bisect import bisect_right
 from collections import Counter, defaultdict
+from dataclasses import replace
 
 import pytest
 
@@ -166,7 +168,10 @@ def account(store, plan, served, promises):
             for number in range(shown.first, shown.last)
             if (visit.row, number) not in stored
         }
-    broken = early_polls(served, plan, Rules()) + _before_promised(served, plan, promises)
+    heard = _heard(served, visits)
+    broken = early_polls(heard, plan, Rules()) + _before_promised(served, plan, promises)
+    for one in broken:
+        print(one)
     return {
         "visits": len(visits),
         "visits that asked": sum(not visit.reason.startswith("robots") for visit in visits),
@@ -176,6 +181,30 @@ def account(store, plan, served, promises):
         "early polls": len(broken),
         "early by rule": dict(Counter(getattr(one, "rule", "promise") for one in broken)),
     }
+
+
+def _heard(served, visits):
+    """What was served, where a Retry-After counts only if the visit that heard it was stored.
+
+    A crawler that was killed before it could store the answer cannot know what it said; all it
+    knows at the next start is that it may have asked.
+    """
+    ended = defaultdict(list)
+    for visit in visits:
+        ended[visit.row].append(visit.time)
+    asked = defaultdict(list)
+    for one in served:
+        asked[one.row].append(one.time)
+    heard = []
+    for one in served:
+        if one.retry_after and one.row >= 0:
+            # Stored, if a visit of this source ended between this request and the next one.
+            end = next((time for time in ended[one.row] if time >= one.time), math.inf)
+            after = next((time for time in asked[one.row] if time > one.time), math.inf)
+            if end > after:
+                one = replace(one, retry_after=0)
+        heard.append(one)
+    return heard
 
 
 def _before_promised(served, plan, promises):

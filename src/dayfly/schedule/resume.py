@@ -52,6 +52,8 @@ def resume(
     sources = store.sources()
     if lost:
         store.change([_lost(sources[row], now, rules) for row in sorted(lost)])
+        # Only now: who dies in between tells of them once more.
+        store.release(sorted(lost), fence)
         sources = store.sources()
     belief = _belief(sources, estimator, budget if epoch is None else budget / epoch, rules)
     scheduler = Scheduler(

@@ -217,11 +217,11 @@ class Store(Protocol):
         ...
 
     def release(self, rows: Sequence[int], fence: int) -> None:
-        """These visits did not take place after all, or were given up: they are not lost."""
+        """These visits did not take place, were given up, or are known to be lost: forget them."""
         ...
 
     def lost(self, fence: int) -> list[int]:
-        """Rows whose visits began under an earlier fence and never ended; each is told once."""
+        """Rows whose visits began under an earlier fence and never ended, until `release`."""
         ...
 
     def unseen(self, row: int, keys: Sequence[str]) -> set[str]:

@@ -84,10 +84,7 @@ class MemoryStore:
     def lost(self, fence: int) -> list[int]:
         """Rows whose visits began under an earlier fence and never ended."""
         self._check(fence)
-        rows = sorted(row for row, claimed in self._claims.items() if claimed < fence)
-        for row in rows:
-            del self._claims[row]
-        return rows
+        return sorted(row for row, claimed in self._claims.items() if claimed < fence)
 
     def unseen(self, row: int, keys: Sequence[str]) -> set[str]:
         """Those of the keys that are not known for this source."""

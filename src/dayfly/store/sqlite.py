@@ -102,7 +102,7 @@ class SqliteStore:
         """Rows whose visits began under an earlier fence and never ended."""
         with self._file.writing() as db:
             self._file.check(fence)
-            return sorted(row for (row,) in db.execute(self._ask["lost"], (fence,)).fetchall())
+            return [row for (row,) in db.execute(self._ask["lost"], (fence,)).fetchall()]
 
     def unseen(self, row: int, keys: Sequence[str]) -> set[str]:
         """Those of the keys that are not known for this source."""

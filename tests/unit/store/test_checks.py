@@ -57,13 +57,12 @@ class Forgiving(MemoryStore):
                 self._hosts[record.source.host] = replace(state, not_before=until)
 
 
-class Repeating(MemoryStore):
-    """Tells of lost visits again and again."""
+class Hasty(MemoryStore):
+    """Tells of lost visits once, whether or not anybody took note."""
 
     def lost(self, fence):
-        claims = dict(self._claims)
         found = super().lost(fence)
-        self._claims = claims
+        self.release(found, fence)
         return found
 
 
@@ -102,7 +101,7 @@ class Recounting(MemoryStore):
         (Halving, "refused batch"),
         (Overruling, "undo"),
         (Forgiving, "shorten"),
-        (Repeating, "told once"),
+        (Hasty, "taken note"),
         (Amnesic, "keys stay known"),
         (Literal, "one key"),
         (Recounting, "given twice"),

@@ -41,7 +41,6 @@ WORKS = {
     "change": lambda store, fence: store.change(heavier(store)),
     "claim": lambda store, fence: store.claim([0, 1, 2], 19.0, fence),
     "release": lambda store, fence: store.release([0, 2], fence),
-    "lost": lambda store, fence: store.lost(fence),
     "record": lambda store, fence: store.record(some_crawls(store), fence),
     "keep_robots": lambda store, fence: store.keep_robots(some_robots(), fence),
     "add_events": lambda store, fence: store.add_events(some_events()),
@@ -111,7 +110,7 @@ def write_and_tell(path, tell) -> None:
     store = SqliteStore(path)
     fence = store.own()
     sources = store.sources()
-    store.lost(fence)
+    store.release(store.lost(fence), fence)
     n = sum(1 for _ in store.items()) // len(sources)
     while True:
         store.claim([0, 1, 2], float(n), fence)

@@ -99,7 +99,6 @@ class Twins(RuleBasedStateMachine):
     def lost(self):
         expected = sorted(row for row, by in self.claims.items() if by < self.fence)
         assert self.both(lambda store: store.lost(self.fence)) == expected
-        self.claims = {row: by for row, by in self.claims.items() if by == self.fence}
 
     @rule(
         visits=st.lists(

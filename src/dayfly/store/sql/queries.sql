@@ -61,7 +61,7 @@ INSERT OR REPLACE INTO claim (row, fence, time) VALUES (?, ?, ?);
 DELETE FROM claim WHERE row = ?;
 
 -- lost: visits that earlier owners began and never ended
-DELETE FROM claim WHERE fence < ? RETURNING row;
+SELECT row FROM claim WHERE fence < ? ORDER BY row;
 
 -- unseen: those of the hashes that are not known, by their place in the list
 SELECT key FROM json_each(?2)
