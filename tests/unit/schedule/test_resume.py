@@ -214,6 +214,29 @@ def test_C17_a_thousand_sources_on_one_host_keep_their_gap_and_take_nothing_from
     assert feed.most_under_way <= 51
 
 
+def test_C16_a_crash_while_lost_visits_are_noted_loses_none_of_them():
+    """Killed between reading which visits were lost and storing that they were."""
+    clock, store = ManualClock(START), stocked(2)
+    store.claim([1], START, store.own())
+
+    class Killed(Exception):
+        pass
+
+    def killed(sources):
+        raise Killed
+
+    change, store.change = store.change, killed
+    with pytest.raises(Killed):
+        resume(store, Feed(clock), clock, budget=1.0)
+    store.change = change
+    resume(store, Feed(clock), clock, budget=1.0)
+    source = store.sources()[1]
+    assert (source.lost, source.why_not) == (1, "lost visit")
+    assert source.not_before == START + 300.0
+    resume(store, Feed(clock), clock, budget=1.0)
+    assert store.sources()[1].lost == 1, "noted once"
+
+
 def test_C17_a_host_that_answers_slowly_rests_from_its_answer_on():
     """The page is asked for after a slow robots.txt: a gap between decisions would be too short."""
     clock, store = ManualClock(START), stocked(3, hosts=dict.fromkeys(range(3), "one"))
