@@ -139,7 +139,9 @@ class StampEstimator:
         rows = np.array([crawl.row])
         memory = self._memory[rows]
         if crawl.answered:
-            memory = self._after(_of_crawl(crawl, float(memory[0, _ANSWERED])))
+            memory = self._after(
+                _of_crawl(crawl, float(memory[0, _ANSWERED])), np.array([crawl.time])
+            )
         return Estimate(
             row=crawl.row,
             time=crawl.time,
@@ -159,7 +161,7 @@ class StampEstimator:
         # Some at a time: what is computed on the way stays in the cache.
         for first in range(0, len(visits.row), _BLOCK):
             some = visits.part(first, first + _BLOCK)
-            after = self._after(some)
+            after = self._after(some, np.full(len(some.row), visits.time))
             self._memory[some.row] = after
             self._since = min(self._since, float(after[:, _OLDEST].min(initial=np.inf)))
 
@@ -229,24 +231,25 @@ class StampEstimator:
         """A stretch of time that ends now, as far as it is remembered."""
         return -np.expm1(-np.maximum(time, 0.0) / self.reach) * self.reach
 
-    def _after(self, visits: Visits) -> Array:
-        """What will be remembered of the sources visited."""
-        rows, now = visits.row, visits.time
+    def _after(self, visits: Visits, now: Array) -> Array:
+        """What will be remembered of the sources visited, each at its own instant."""
+        rows = visits.row
         # By columns: each of them is read and written several times.
         old = np.ascontiguousarray(self._memory.take(rows, axis=0).T)
         answered = old[_ANSWERED]
         first = np.isinf(answered)
         gap = np.where(first, np.inf, np.maximum(now - answered, 0.0))
-        age = visits.oldest
+        age = now - visits.opening
         opening = np.where(first, np.nan_to_num(now - age, nan=np.inf), old[_OLDEST])
-        covered = self._covered(visits, age, gap, first, opening)
+        covered = self._covered(visits, now, age, gap, first, opening)
         fade, fade_fast = np.exp(-gap / self.reach), np.exp(-gap / self.span)
         kept = np.repeat(visits.start[1:] - visits.new, visits.new) + _counting(visits.new)
         visit = np.repeat(np.arange(len(rows)), visits.new)
         # Whatever its date says, an item first seen now came since the last visit.
         earliest = np.maximum(now - covered, -1e300)
-        date = np.minimum(np.maximum(visits.published[kept], earliest[visit]), now)
-        weight = np.exp((date - now) / self.reach)
+        date = np.minimum(np.maximum(visits.published[kept], earliest[visit]), now[visit])
+        since = date - now[visit]
+        weight = np.exp(since / self.reach)
         missing = (covered < gap) & ~first
         silence = self._effective(_silence(date, visit, old, missing))
 
@@ -262,7 +265,7 @@ class StampEstimator:
             weight * silence**2 * np.where(missing, fade, 1.0)[visit]
         )
         new[_NEWEST] = newest
-        new[_LATELY] = old[_LATELY] * fade_fast + total(np.exp((date - now) / self.span))
+        new[_LATELY] = old[_LATELY] * fade_fast + total(np.exp(since / self.span))
         new[_LATE_TIME] = old[_LATE_TIME] * fade_fast - self.span * np.expm1(-covered / self.span)
         new[_WORTH] = old[_WORTH] * fade + total(weight * visits.worth[kept])
         new[_OLDEST] = opening
@@ -270,12 +273,12 @@ class StampEstimator:
         return new.T
 
     def _covered(
-        self, visits: Visits, age: Array, gap: Array, first: Mask, opening: Array
+        self, visits: Visits, now: Array, age: Array, gap: Array, first: Mask, opening: Array
     ) -> Array:
         """The time up to now of which a visit has seen all items."""
         # Visits of one batch come one after the other: each knows of those before it.
         since = np.minimum.accumulate(np.minimum(opening, self._since))
-        records = np.where(np.isfinite(since), np.maximum(visits.time - since, 0.0), 0.0)
+        records = np.where(np.isfinite(since), np.maximum(now - since, 0.0), 0.0)
         window = self._fleet.window[visits.row]
         unknown = np.isinf(window)
         full = (visits.new > 0) & (visits.new >= np.where(unknown, visits.shown, window))

@@ -58,7 +58,9 @@ def instant(written: str, now: float) -> float | None:
     True
     """
     seconds = posix(written)
-    return None if seconds is None else sane(seconds, now)
+    if seconds is not None and _EARLIEST <= seconds <= now:
+        return seconds
+    return sane(seconds, now)
 
 
 def sane(seconds: float | None, now: float) -> float | None:

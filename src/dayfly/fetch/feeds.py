@@ -8,13 +8,14 @@ a large one is read piece by piece, and each item is forgotten when it has been 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from dayfly.fetch.dates import instant
 from dayfly.fetch.gate import fed_up, pass_gate, refusal
 from dayfly.fetch.identity import Entry, clean, web_link
-from dayfly.fetch.vocabulary import DATES, ID, LINK, MEDIA, TEXT, TITLE, USUAL, use_of
+from dayfly.fetch.vocabulary import DATES, ID, LINK, MEDIA, TITLE, Uses
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
@@ -28,7 +29,8 @@ _PIECE = 1 << 18
 
 _ABOUT = "{http://www.w3.org/1999/02/22-rdf-syntax-ns#}about"
 _WEB = ("http://", "https://")
-_ITEM_TAGS = ("{*}item", "{*}entry", "{*}Item", "{*}ITEM")
+_ITEMS = ("item", "entry", "Item", "ITEM")
+_ITEM_TAGS = tuple("{*}" + name for name in _ITEMS)
 
 
 @dataclass(slots=True)
@@ -81,10 +83,19 @@ def _at_once(body: bytes, feed: Feed, now: float, url: str) -> _Element:
     from lxml import etree
 
     root = etree.fromstring(body, etree.XMLParser(**strict()), base_url=url or None)
-    for item in root.iter(*_ITEM_TAGS):
-        if _is_own(item, root) and not _take(item, root, feed, now, url):
+    uses = Uses(root.tag)
+    for item in _own_items(root):
+        if not _take(item, uses, feed, now, url):
             break
     return root
+
+
+def _own_items(root: _Element) -> Iterator[_Element]:
+    """The items of the feed, and not of something deep inside."""
+    for child in root.iterchildren("*"):
+        if child.tag.rpartition("}")[2] in _ITEMS:
+            yield child
+        yield from child.iterchildren(*_ITEM_TAGS)
 
 
 def _by_pieces(body: bytes, feed: Feed, now: float, url: str) -> _Element:
@@ -92,15 +103,18 @@ def _by_pieces(body: bytes, feed: Feed, now: float, url: str) -> _Element:
 
     parser = etree.XMLPullParser(events=("end",), tag=_ITEM_TAGS, base_url=url or None, **strict())
     tags = attributes = 0
-    root = None
+    root, uses = None, Uses("")
     for start in range(0, len(body), _PIECE):
         piece = body[start : start + _PIECE]
         parser.feed(piece)
         for _, item in parser.read_events():
-            root = item.getroottree().getroot() if root is None else root
-            if not _is_own(item, root):
-                continue
-            if not _take(item, root, feed, now, url):
+            if root is None:
+                root = item.getroottree().getroot()
+                uses = Uses(root.tag)
+            parent = item.getparent()
+            if parent is None or not (parent is root or parent.getparent() is root):
+                continue  # of something deep inside
+            if not _take(item, uses, feed, now, url):
                 return root
             item.clear()
         tags, attributes = tags + piece.count(b"<"), attributes + piece.count(b"=")
@@ -112,33 +126,23 @@ def _by_pieces(body: bytes, feed: Feed, now: float, url: str) -> _Element:
     return parser.close()
 
 
-def _is_own(item: _Element, root: _Element) -> bool:
-    """Whether it is an item of the feed, and not of something deep inside."""
-    parent = item.getparent()
-    return parent is not None and (parent is root or parent.getparent() is root)
-
-
-def _take(item: _Element, root: _Element, feed: Feed, now: float, url: str) -> bool:
+def _take(item: _Element, uses: Uses, feed: Feed, now: float, url: str) -> bool:
     """Add one item to a feed, or say that it is full."""
     if len(feed.entries) == ITEMS:
         feed.truncated = True
         return False
-    feed.entries.append(_entry(item, root, now, url))
+    feed.entries.append(_entry(item, uses, now, url))
     return True
 
 
-def _entry(item: _Element, root: _Element, now: float, url: str) -> Entry:
+def _entry(item: _Element, uses: Uses, now: float, url: str) -> Entry:
     found: dict[str, str] = {}
     permalink = "false"
     for child in item:
-        use = USUAL.get(child.tag)
-        if use is None:
-            use = use_of(child.tag, root.tag)
-        if not use or use == TEXT or (use in found and found[use].strip()):
+        use = uses[child.tag]
+        if not use or (use in found and found[use].strip()):
             continue
-        text = child.text
-        if len(child):
-            text = "".join(child.itertext())
+        text = "".join(child.itertext()) if len(child) else child.text
         if use == LINK and child.get("href") is not None:
             _add_link(child, found)
         elif text:
@@ -193,11 +197,11 @@ def _href(item: _Element) -> str:
 
 def _describe(feed: Feed, root: _Element) -> None:
     """What a feed says of itself, in its channel or at its root."""
-    channel = next(root.iterchildren("{*}channel"), root)
+    channel, uses = next(root.iterchildren("{*}channel"), root), Uses(root.tag)
     for child in channel.iterchildren("{*}title", "{*}ttl", "{*}skipHours", "{*}skipDays"):
         local = child.tag.rpartition("}")[2]
         if local == "title":
-            if not feed.title and use_of(child.tag, root.tag) == TITLE:
+            if not feed.title and uses[child.tag] == TITLE:
                 feed.title = clean("".join(child.itertext()))
         elif local == "ttl":
             feed.ttl = clean(child.text or "", 16)

@@ -13,9 +13,11 @@ direction of text go, white space is collapsed, lengths are capped.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from urllib.parse import urljoin, urlsplit
+
+from msgspec import Struct
 
 from dayfly.model import Item
 
@@ -31,8 +33,11 @@ _CLEAN: dict[int, str | None] = {
 }
 
 
-@dataclass(slots=True)
-class Entry:
+#: A link that nothing has to be done to, as most are.
+_PLAIN_LINK = re.compile(r"https?://[\w.~:/?#@!$'()*+,;=%-]{1,2000}(?<!://)", re.ASCII)
+
+
+class Entry(Struct, gc=False):
     """An item as its document has it."""
 
     id: str = ""
@@ -63,17 +68,17 @@ def items_of(entries: Iterable[Entry]) -> tuple[Item, ...]:
     }
     items: dict[str, Item] = {}
     for entry in listed:
-        title = clean(entry.title, _TITLE)
-        key = entry.id or entry.link
-        if entry.id in shared:
-            key = f"{entry.id} {entry.link}"
+        title, link = clean(entry.title), entry.link
+        key = entry.id or link
+        if shared and entry.id in shared:
+            key = f"{entry.id} {link}"
         elif not key:
             key = f"{title} {entry.date}" if title else _hash(entry.date + entry.text)
             if not (title or entry.date or entry.text):
                 continue
         key = clean(key, _KEY) if len(key) <= _KEY else _hash(key)
         if key and key not in items:
-            items[key] = Item(key=key, published=entry.published, title=title, link=entry.link)
+            items[key] = Item(key=key, published=entry.published, title=title, link=link)
     return tuple(items.values())
 
 
@@ -86,6 +91,8 @@ def clean(text: str, longest: int = _TITLE) -> str:
     if len(text) > longest:
         # Markup may be mostly white space: look a little further than what is kept.
         text = text[: 8 * longest]
+    elif text.isprintable() and "  " not in text and text[:1] != " " != text[-1:]:
+        return text  # mostly there is nothing to do: of white space, only blanks are printable
     if not text.isprintable():
         text = text.translate(_CLEAN)
     return " ".join(text.split())[:longest].rstrip()
@@ -99,6 +106,8 @@ def web_link(written: str, base: str) -> str:
     >>> web_link("java\\nscript:alert(1)", "https://example.org/feed")
     ''
     """
+    if _PLAIN_LINK.fullmatch(written):
+        return written
     # White space around a link is meant for the eye; browsers drop line ends inside of it.
     link = written.strip()
     if not (link.isascii() and link.isprintable()):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-ID, LINK, TITLE, TEXT = "id", "link", "title", "text"
+ID, LINK, TITLE = "id", "link", "title"
 #: A title of pictures and films; counts where there is no other.
 MEDIA = "media"
 #: Dates by rank, the best first: when an item appeared comes before when it changed.
@@ -22,12 +22,12 @@ _CORE = frozenset(
 )  # fmt: skip
 _EXTRA = frozenset((_DC, "{http://purl.org/dc/terms/}"))
 _LOCAL = {
-    "guid": ID, "id": ID, "link": LINK, "title": TITLE, "description": TEXT, "summary": TEXT,
-    "content": TEXT, "abstract": TEXT, "pubdate": "1", "published": "1", "issued": "2",
-    "date": "3", "created": "4", "updated": "5", "modified": "6",
+    "guid": ID, "id": ID, "link": LINK, "title": TITLE, "pubdate": "1", "published": "1",
+    "issued": "2", "date": "3", "created": "4", "updated": "5", "modified": "6",
 }  # fmt: skip
 _FOREIGN = {name: _LOCAL[name] for name in ("title", "date", "issued", "created", "modified")}
 _UNUSED = (
+    "description", f"{_RSS}description", f"{_ATOM}summary", f"{_ATOM}content",
     "category", "author", "comments", "enclosure", "source", f"{_ATOM}category", f"{_ATOM}author",
     f"{_ATOM}rights", f"{_DC}creator", f"{_DC}subject", f"{_MRSS}content", f"{_MRSS}thumbnail",
     f"{_MRSS}group", "{http://purl.org/rss/1.0/modules/content/}encoded",
@@ -54,7 +54,7 @@ def use_of(tag: str, root: str) -> str:
 
 
 #: The answers for the usual names, which need no thought then.
-USUAL = {
+_USUAL = {
     tag: use_of(tag, "rss")
     for tag in (
         *(space + name for space in ("", _ATOM, _RSS) for name in (*_LOCAL, "pubDate")),
@@ -62,3 +62,19 @@ USUAL = {
         *_UNUSED,
     )
 }
+
+
+class Uses(dict[str, str]):
+    """What the children of items are for, in a document with this root.
+
+    >>> Uses("rss")["guid"]
+    'id'
+    """
+
+    def __init__(self, root: str) -> None:
+        super().__init__(_USUAL)
+        self._root = root
+
+    def __missing__(self, tag: str) -> str:
+        use = self[tag] = use_of(tag, self._root)
+        return use

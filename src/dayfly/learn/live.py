@@ -41,8 +41,6 @@ _REFIT = 1.0 * _DAY
 _GROWTH, _FEW = 1.3, 3
 #: The price is found on a sample of so many sources; beliefs are worked out so many at a time.
 _SAMPLE, _BLOCK = 2048, 4096
-#: Visits that ended within so many seconds count as made at one instant.
-_INSTANT = 1.0
 #: A first look is worth so many times the price, or the highest score of others, at most.
 _FIRST_LOOK = 10.0
 _SLOWEST = 1e-3 / (365 * _DAY)
@@ -96,12 +94,14 @@ class LiveEstimator(StampEstimator):
         return self.update_all([crawl])[0]
 
     def update_all(self, crawls: Sequence[Crawl]) -> list[Estimate]:
-        """The same for many crawls of different sources at about the same time."""
+        """The same for many crawls of different sources."""
         rows = np.array([crawl.row for crawl in crawls], dtype=np.int64)
         memory, shown = self._memory[rows], self._shown[rows]
-        for part in _instants(crawls):
-            visits = _visits([crawls[at] for at in part.tolist()], self._memory[rows[part], -1])
-            memory[part] = self._after(visits)
+        part = np.flatnonzero([crawl.answered for crawl in crawls])
+        if len(part):
+            answered = [crawls[at] for at in part.tolist()]
+            visits = _visits(answered, self._memory[rows[part], -1])
+            memory[part] = self._after(visits, np.array([crawl.time for crawl in answered]))
             some = visits.shown > 0
             shown[part[some]] = visits.shown[some]
         seen = np.isfinite(memory[:, -1])
@@ -177,17 +177,17 @@ class LiveEstimator(StampEstimator):
         return found[0], found[1], found[2]
 
     def _covered(
-        self, visits: Visits, age: Array, gap: Array, first: Mask, opening: Array
+        self, visits: Visits, now: Array, age: Array, gap: Array, first: Mask, opening: Array
     ) -> Array:
         """The time up to now of which a visit has seen all items.
 
         A source that shows nothing at all has been silent for as long as others' records go back,
         however much it would show.
         """
-        covered = super()._covered(visits, age, gap, first, opening)
+        covered = super()._covered(visits, now, age, gap, first, opening)
         since = np.minimum.accumulate(np.minimum(opening, self._since))
         silent = first & (visits.shown == 0) & np.isfinite(since)
-        return np.where(silent, np.maximum(visits.time - since, 0.0), covered)
+        return np.where(silent, np.maximum(now - since, 0.0), covered)
 
     # What they are like together.
 
@@ -303,17 +303,6 @@ def _clearing(score: Array, cost: Array, least: float, budget: float, guess: flo
         middle = math.sqrt(low * high) if low > 0 else 0.5 * high
         low, high = (middle, high) if spent(middle) > budget else (low, middle)
     return high
-
-
-def _instants(crawls: Sequence[Crawl]) -> list[Rows]:
-    """Positions of the crawls that answered, those of about the same time together."""
-    time = np.array([crawl.time for crawl in crawls])
-    answered = np.flatnonzero([crawl.answered for crawl in crawls])
-    if not len(answered) or np.ptp(time[answered]) <= _INSTANT:
-        return [answered] if len(answered) else []
-    order = answered[np.argsort(time[answered], kind="stable")]
-    bins = (time[order] // _INSTANT).astype(np.int64)
-    return np.split(order, np.flatnonzero(np.diff(bins)) + 1)
 
 
 def _visits(crawls: Sequence[Crawl], answered: Array) -> Visits:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from msgspec import Struct
+
 
 class Status(StrEnum):
     """How a visit ended."""
@@ -15,8 +17,8 @@ class Status(StrEnum):
     REFUSED = "refused"  # we did not ask, or were asked to stay away (robots, guard, 401, 403, 410)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Item:
+# A hundred of them are made for every document: a struct takes a tenth of a dataclass's time.
+class Item(Struct, frozen=True, kw_only=True, gc=False):
     """One thing that a source published."""
 
     #: Identity within its source; stable across rewrites.

@@ -74,12 +74,17 @@ class Visits:
         return fresh
 
     @property
+    def opening(self) -> Array:
+        """When the oldest item shown was published, POSIX seconds; NaN where nothing was shown."""
+        date = np.full(len(self.row), np.nan)
+        some = self.shown > 0
+        date[some] = self.published[self.start[:-1][some]]
+        return date
+
+    @property
     def oldest(self) -> Array:
         """Age of the oldest item shown, in seconds; NaN where nothing was shown."""
-        age = np.full(len(self.row), np.nan)
-        some = self.shown > 0
-        age[some] = self.time - self.published[self.start[:-1][some]]
-        return age
+        return self.time - self.opening
 
     @property
     def newest(self) -> Array:

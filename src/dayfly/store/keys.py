@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from hashlib import blake2b
 from struct import unpack
 
+_EMPTY = blake2b(digest_size=8)
+
 
 def hashes(keys: Sequence[str]) -> tuple[int, ...]:
     """A signed 64-bit number for each key, the same in every process and on every machine.
@@ -16,10 +18,13 @@ def hashes(keys: Sequence[str]) -> tuple[int, ...]:
     >>> hashes(["a", "b"])[0] == hashes(["a"])[0]
     True
     """
-    # What cannot be encoded is replaced as in `clean_text`, so that both have the same number.
-    digests = [
-        blake2b(compared(key).encode("utf-8", "replace"), digest_size=8).digest() for key in keys
-    ]
+    digests = []
+    for key in keys:
+        # A copy takes half the time of a new one.
+        digest = _EMPTY.copy()
+        # What cannot be encoded is replaced as in `clean_text`: both have the same number then.
+        digest.update(compared(key).encode("utf-8", "replace"))
+        digests.append(digest.digest())
     return unpack(f"<{len(digests)}q", b"".join(digests))
 
 
