@@ -21,8 +21,9 @@ from dayfly.model import Item
 _FILES, _DEPTH = 4, 3
 #: Items and unpacked bytes of one visit.
 _ITEMS, _BYTES = 50_000, 50_000_000
-#: Seconds that one visit may spend on waiting between its requests.
-_PATIENCE = 30.0
+#: Seconds that one visit may spend on waiting between its requests; and the longest of a single
+#: wait, which is granted to the newest file where a site asks for it.
+_PATIENCE, _ONE_WAIT = 30.0, 120.0
 _SLOWER = frozenset({429, 503})
 
 
@@ -61,8 +62,7 @@ class Walk:
             if self.enough is not None:
                 return
             self.settled = self.settled and changed is not None
-            waited = self.pause * (self.files + 1)
-            if self.files >= _FILES or depth >= _DEPTH or waited > _PATIENCE or self._full():
+            if self.files >= _FILES or depth >= _DEPTH or not self._patient() or self._full():
                 self.truncated = True
                 self.trouble = self.trouble or "too much to follow"
                 return
@@ -99,6 +99,11 @@ class Walk:
             self.items.setdefault(item.key, item)
         self.truncated = self.truncated or document.truncated
         self.malformed = self.malformed or document.malformed
+
+    def _patient(self) -> bool:
+        """Whether there is time to wait for one file more."""
+        waits = self.files + 1
+        return self.pause * waits <= (_ONE_WAIT if waits == 1 else _PATIENCE)
 
     def _full(self) -> bool:
         return len(self.items) >= _ITEMS or self.unpacked >= _BYTES

@@ -4,7 +4,8 @@ The rule, in this order: a byte order mark; UTF-16 or UTF-32 without one, seen b
 the document says of itself; what the header says; UTF-8. What the document says comes before the
 header because it travels with the document, and servers add a header without looking. The header
 wins only where it says UTF-8 and the bytes are. Latin-1 means Windows-1252, as in browsers. An
-encoding that is unknown, or that does not contain ASCII, counts as not said.
+encoding that is unknown, or that does not contain ASCII, counts as not said. A web page can say it
+in a `meta` element of its head.
 """
 
 from __future__ import annotations
@@ -15,6 +16,11 @@ import re
 
 _DECLARED = re.compile(rb"""^[^>]{0,200}?encoding\s*=\s*["']([A-Za-z0-9._:-]{1,40})["']""")
 _CHARSET = re.compile(r"""charset\s*=\s*["']?([A-Za-z0-9._:-]{1,40})""", re.IGNORECASE)
+_META = re.compile(
+    rb"""<meta\b[^>]{0,200}?\bcharset\s*=\s*["']?([A-Za-z0-9._:-]{1,40})""", re.IGNORECASE
+)
+#: Web pages say it within so many bytes, or not at all.
+_HEAD = 1024
 _MARKS = (
     (codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"),
     (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"),
@@ -55,6 +61,17 @@ def as_utf8(body: bytes, content_type: str = "") -> bytes:
         if header is not None and (declared is None or (not header and _is_utf8(body))):
             declared = header
     return _transcoded(body, declared) if declared else body
+
+
+def page_as_utf8(body: bytes, content_type: str = "") -> bytes:
+    """A web page in UTF-8: where the header says nothing, a `meta` element may.
+
+    >>> page_as_utf8('<meta charset="iso-8859-1"><p>é</p>'.encode("latin-1")).decode()
+    '<meta charset="iso-8859-1"><p>é</p>'
+    """
+    if not _CHARSET.search(content_type[:300]) and (found := _META.search(body[:_HEAD])):
+        content_type = f"text/html; charset={found[1].decode()}"
+    return as_utf8(body, content_type)
 
 
 @functools.lru_cache(maxsize=256)

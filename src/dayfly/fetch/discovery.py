@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from html import unescape
 from urllib.parse import urljoin, urlsplit
 
-from dayfly.fetch.charsets import as_utf8
+from dayfly.fetch.charsets import page_as_utf8
 from dayfly.fetch.identity import clean, web_link
 
 #: So much of a page is looked at, and so many feeds are handed back.
@@ -56,7 +56,7 @@ def feeds_in(html: bytes, url: str) -> list[Found]:
     [Found(url='https://example.org/rss', title='All', kind='feed'),
      Found(url='https://example.org/blog/atom.xml', title='subscribe', kind='feed')]
     """
-    page = _without_comments(as_utf8(html[:_PAGE]).decode("utf-8", "replace"))
+    page = _without_comments(page_as_utf8(html[:_PAGE]).decode("utf-8", "replace"))
     base = url
     named: dict[str, Found] = {}
     likely: dict[str, Found] = {}

@@ -17,7 +17,7 @@ from typing import Self, TypeVar
 
 from dayfly.errors import BadInput
 from dayfly.fetch.cage import Cage
-from dayfly.fetch.charsets import as_utf8
+from dayfly.fetch.charsets import as_utf8, page_as_utf8
 from dayfly.fetch.feeds import Feed, read_feed
 from dayfly.fetch.gate import Malformed, Unreadable
 from dayfly.fetch.identity import items_of
@@ -95,7 +95,7 @@ class Reader:
                 check_select(select)
             except BadInput as error:
                 raise Unreadable(f"not a page with items: {error}") from None
-            page = as_utf8(body, content_type)
+            page = page_as_utf8(body, content_type)
             return _document(await self._cage.read(page, url, now, select=select))
         try:
             strictly = partial(read_strictly, body, kind, content_type, url, now)

@@ -54,6 +54,15 @@ def test_the_kind_narrows_what_is_accepted(read):
         read(b"http://x/1\n")
 
 
+def test_a_page_may_say_its_encoding_in_its_head(read):
+    page = '<html><head><meta charset="windows-1251"></head><li><a href="/1">Новости</a></li>'
+    document = read(page.encode("cp1251"), kind="page", select={"item": "li"})
+    assert [item.title for item in document.items] == ["Новости"]
+    # The header comes first.
+    head = {"kind": "page", "select": {"item": "li"}, "content_type": "text/html; charset=utf-8"}
+    assert [item.title for item in read(page.encode(), **head).items] == ["Новости"]
+
+
 def test_a_page_has_items_where_the_selectors_say(read):
     document = read(PAGE, kind="page", select={"item": "li"})
     assert [(item.title, item.link, item.published) for item in document.items] == [
