@@ -15,6 +15,8 @@ from dayfly.simulate.crawl import Choice, crawl_world
 from dayfly.simulate.world import World
 from dayfly.store import Listing, MemoryStore, SqliteStore, Store, fleet_of
 
+pytestmark = pytest.mark.acceptance
+
 START, HOUR, TICK, EPOCH = 1_800_000_000.0, 3600.0, 60.0, 900.0
 UNTIL = START + 24 * HOUR
 #: Of the rules only the minimum interval is left, which the simulator knows too.

@@ -15,6 +15,8 @@ from dayfly.simulate.oracle import Oracle
 from dayfly.simulate.replay import replay
 from dayfly.simulate.synth import START, synth
 
+pytestmark = pytest.mark.acceptance
+
 DAY, WINDOW, EPOCH, SOURCES = 86400.0, 20, 900.0, 300
 DECAY = math.log(2) / (6 * 3600.0)
 BEGIN, END = START + 30 * DAY, START + 37 * DAY

@@ -14,6 +14,8 @@ from dayfly.schedule import ManualClock, Rules, resume
 from dayfly.simulate.world import World
 from dayfly.store import Listing, MemoryStore
 
+pytestmark = pytest.mark.acceptance
+
 START, HOUR = 1_800_000_000.0, 3600.0
 RULES = Rules(min_interval=300.0, host_spacing=5.0)
 
