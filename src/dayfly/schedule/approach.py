@@ -116,7 +116,7 @@ class Approach:
             own = None if lane is None else lane[part]
             if stage <= NEAR:
                 self._note(rows[part], due[part], stage, own)
-                if stage == FAR and lane is None:
+                if stage == FAR and lane is None and ahead > -np.inf:
                     self._look_ahead(rows[part], record[:, part], due[part], ahead, now)
             elif isinstance(part, slice) or len(part):
                 if free is None:
@@ -152,8 +152,6 @@ class Approach:
 
     def _look_ahead(self, rows: Rows, record: Array, far: Array, until: float, now: float) -> None:
         """Work out when those will be near who are far before then, and remember it."""
-        if until == -np.inf:
-            return
         if until < np.inf:
             some = np.flatnonzero(far < until)
             rows, record, far = rows[some], record[:, some], far[some]
@@ -194,12 +192,21 @@ class Approach:
         found, self._ready = self._ready, []
         return found
 
+    def unready(self) -> int:
+        """Some that were ready may have left: forget them; the answer is how many that were."""
+        many = 0
+        for at, (rows, record) in enumerate(self._ready):
+            stay = np.flatnonzero(self._where[rows] == POOL)
+            self._ready[at] = rows[stay], record[:, stay]
+            many += len(rows) - len(stay)
+        return many
+
     def leave(self, rows: Rows) -> None:
-        """Take sources from wherever they are."""
+        """Take sources, each there once, from wherever they are."""
         where = self._where[rows]
         if not where.any():
             return  # all are out already: in flight, as a rule
-        self._front.lose(int(np.count_nonzero((where == FRONT) | (where == HELD))))
+        self._front.lose(rows[(where == FRONT) | (where == HELD)])
         self._agenda.strike(rows)
         self._where[rows] = OUT
 

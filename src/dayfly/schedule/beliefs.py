@@ -11,10 +11,11 @@ from dayfly.estimate import Estimates
 from dayfly.model import NUMBERS, Array, Rows
 from dayfly.model.rules import complaint, first_bad
 from dayfly.schedule.arguments import numbers
-from dayfly.schedule.roster import CEILING, COST, DECAY, Roster
+from dayfly.schedule.roster import ARRIVAL, CEILING, COST, DECAY, WORTH, Roster
 
 _RULES = {name: NUMBERS[name][1] for name in ("arrival", "decay", "worth", "cost")}
 _RULES["weight"] = "not negative"
+_PLACES = {"arrival": ARRIVAL, "decay": DECAY, "worth": WORTH, "cost": COST}
 
 
 def believe(
@@ -33,13 +34,13 @@ def believe(
     new = {name: _column(name, getattr(estimates, name), rows) for name in _RULES}
     hosts = _names("host", estimates.host, rows)
     groups = _names("group", estimates.group, rows)
-    record = roster.look_up(rows)
+    record = roster.record.take(rows, axis=0)
     old: dict[str, Array] = {
-        "arrival": roster.arrival[rows],
-        "worth": roster.worth[rows],
+        "arrival": record[:, ARRIVAL],
+        "worth": record[:, WORTH],
         "weight": roster.weight(rows),
-        "decay": record[DECAY],
-        "cost": record[COST],
+        "decay": record[:, DECAY],
+        "cost": record[:, COST],
     }
     now = {name: old[name] if column is None else column for name, column in new.items()}
     with np.errstate(over="ignore"):
@@ -51,12 +52,9 @@ def believe(
         affordable(float(new["cost"].max()))
     # Nothing was written so far; from here on nothing can fail.
     roster.record[rows, CEILING] = roster.ceiling(income, now["decay"])
-    for name, place in (("decay", DECAY), ("cost", COST)):
+    for name, place in _PLACES.items():
         if new[name] is not None:
             roster.record[rows, place] = new[name]
-    for name in ("arrival", "worth"):
-        if new[name] is not None:
-            getattr(roster, name)[rows] = new[name]
     if new["weight"] is not None:
         roster.column("weight", np.float64, 1.0)[rows] = new["weight"]
     if new["cost"] is not None:

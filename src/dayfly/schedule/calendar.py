@@ -19,8 +19,8 @@ from dayfly.schedule.roster import COST, NEEDED, SINCE, Roster
 #: First step down, as a share of the level; steps grow fourfold while too few are found.
 _STEP, _SHORTEST_STEP, _LONGEST_STEP = 1 / 256, 1 / 65536, 1 / 8
 #: The pool keeps so many times what was chosen lately, and so many more; where the price trembles
-#: up to `_PLENTY` times. It may hold four times that before it is cut.
-_KEEP, _MORE, _PLENTY, _ROOM = 0.5, 128, 4, 4
+#: up to `_PLENTY` times. It may hold `_ROOM` times that before it is cut.
+_KEEP, _MORE, _PLENTY, _ROOM = 0.5, 128, 2, 3
 #: How fast it forgets, per decision, that the price trembled.
 _CALM = 0.998
 #: A crowd: so many sources that one host or group cannot serve now; so many of them are kept.
@@ -59,28 +59,27 @@ class Calendar:
 
     def leave(self, rows: Rows) -> None:
         """Take sources from wherever they are."""
-        here = (self._where[rows] == POOL).any()
+        members = np.count_nonzero(self._where[rows] == POOL)
         self.approach.leave(rows)
-        if here:
-            self._join()
+        if members and self.approach.unready() < members:
             self._keep(self._where[self.rows] == POOL)
 
-    def choose(self, positions: Rows) -> Rows:
-        """Take these members out of the pool."""
+    def choose(self, positions: Rows) -> tuple[Rows, Rows]:
+        """Take these members out of the pool; who they are, and the positions of all others."""
         rows = self.rows[positions]
-        mask = np.ones(len(self.rows), bool)
-        mask[positions] = False
-        self._keep(mask)
+        kept = self._keep(_all_but(positions, len(self.rows)))
         self._where[rows] = OUT
-        return rows
+        return rows, kept
 
     def cost(self, positions: Rows | slice) -> Array:
         """Cost of some members of the pool."""
         return self._record[COST, positions]
 
-    def _keep(self, mask: Mask) -> None:
+    def _keep(self, mask: Mask) -> Rows:
+        """Only these stay in the pool; the answer is their positions."""
         kept = np.flatnonzero(mask)
         self.rows, self._record = self.rows[kept], self._record.take(kept, axis=1)
+        return kept
 
     def _join(self) -> None:
         """Let those into the pool who have become ready."""
@@ -152,9 +151,7 @@ class Calendar:
         held = ~(later | shelved)[positions]
         parked = positions[held]
         rows, record, gone = self.rows[parked], self._record[:, parked], self.rows[later]
-        mask = np.ones(len(self.rows), bool)
-        mask[positions] = False
-        self._keep(mask)
+        self._keep(_all_but(positions, len(self.rows)))
         self.approach.hold(rows, record, until[held])
         self.approach.place(gone, now)
 
@@ -228,3 +225,9 @@ class Calendar:
             self._shelves.append((value, rows[few:]))
         rows = rows[:few]
         self.approach.place(rows[self._where[rows] == SHELF], now, READY)
+
+
+def _all_but(positions: Rows, n: int) -> Mask:
+    mask = np.ones(n, bool)
+    mask[positions] = False
+    return mask

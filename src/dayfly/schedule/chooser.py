@@ -79,7 +79,9 @@ class Chooser:
                         calendar.approach.place(cheap, now, READY)
                         continue
             # With so little left before them the others could not have come before somebody.
-            others = int(np.count_nonzero(room + np.cumsum(cost[::-1]) > all_below))
+            others = len(taken)
+            if all_below > -np.inf:
+                others = int(np.count_nonzero(room + np.cumsum(cost[::-1]) > all_below))
             last = float(index[taken[others - 1]]) if others else np.nan
             ended = ended or room <= all_below
             # Nobody outside the pool may come before the last one taken, or be worth the price;
@@ -98,9 +100,9 @@ class Chooser:
                 calendar.lower_lanes(lanes, bar, attempt, now)
             attempt += 1
         self.scans += 2 * (self.scored - before) > self.roster.n > _FEW
-        self._rest = np.delete(index, taken)
         marginal = float(index[taken[-1]]) if len(taken) else np.nan
-        rows = calendar.choose(taken)
+        rows, kept = calendar.choose(taken)
+        self._rest = index[kept]
         self.wanted = max(0.9 * self.wanted, float(len(rows)))
         return Chosen(rows, cost, marginal, ended)
 

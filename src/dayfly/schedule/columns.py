@@ -36,6 +36,21 @@ def longer(column: npt.NDArray[Any], n: int, resting: float | None = None) -> np
     return found
 
 
+def turned(table: npt.NDArray[np.float64], width: int) -> npt.NDArray[np.float64]:
+    """The first columns of a table, each in one piece.
+
+    Column by column: of thousands of rows a transposed copy takes several times as long.
+
+    >>> turned(np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), 2)
+    array([[1., 4.],
+           [2., 5.]])
+    """
+    found = np.empty((width, len(table)))
+    for at in range(width):
+        found[at] = table[:, at]
+    return found
+
+
 def aligned(shape: tuple[int, ...], kind: np.dtype[Any]) -> npt.NDArray[Any]:
     """An array that begins with a cache line, so that no record lies in two."""
     size = math.prod(shape) * kind.itemsize

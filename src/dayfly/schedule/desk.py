@@ -134,7 +134,7 @@ class Desk:
         flags = self.roster.flags
         back = rows[(flags[rows] & (IN_FLIGHT | REMOVED)) == IN_FLIGHT]
         flags[rows] &= ~np.uint8(IN_FLIGHT)
-        self._replace(np.concatenate([back, self._come_back(back)]))
+        self._replace(np.union1d(back, self._come_back(back)))
 
     def update(self, given: Estimates) -> None:
         """Believe something new."""
@@ -162,7 +162,7 @@ class Desk:
     def observe(self, rows: Rows, state: Array) -> None:
         """So much value waits there now."""
         worth.see(self.roster, rows, state, self.now)
-        self._replace(rows)
+        self._replace(np.unique(rows))
 
     # Who there is, and what is allowed.
 
@@ -192,7 +192,7 @@ class Desk:
     def pause(self, rows: Rows, until: float) -> None:
         """Do not choose these before then."""
         self.roster.column("paused", np.float64, -np.inf)[rows] = until
-        self._replace(rows)
+        self._replace(np.unique(rows))
 
     def block_host(self, host: str, until: float) -> None:
         """Leave a host alone until then."""
@@ -270,12 +270,9 @@ class Desk:
         return self.houses.back(hosts)
 
     def _replace(self, rows: Rows, *, ahead: float = -np.inf) -> None:
-        """Something about these sources changed: find them their place anew."""
+        """Something about these sources, each there once, changed: find them their place anew."""
         if not len(rows):
             return
-        in_order = np.sort(rows)
-        if (in_order[1:] == in_order[:-1]).any():
-            rows = np.unique(rows)
         self.calendar.leave(rows)
         rows = rows[~self.roster.out(rows)]
         self.calendar.approach.place(rows, self.now, ahead=ahead)

@@ -5,8 +5,7 @@ of the level, which changes the instants of many thousands, costs some ten nanos
 look at the roster; and so does a look at who has reached it.
 
 An entry waits for the *outer* mark first. Whoever reaches that before the horizon, which is never
-far away, waits for the level itself: the *inner* mark. Who was taken elsewhere is found out when
-its turn comes: the roster says at which place a source really is.
+far away, waits for the level itself: the *inner* mark.
 """
 
 from __future__ import annotations
@@ -14,9 +13,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+import numpy.typing as npt
 
-from dayfly.model import Array, Mask, Rows
-from dayfly.schedule.columns import longer
+from dayfly.model import Array, Rows
+from dayfly.schedule.columns import longer, turned
 from dayfly.schedule.roster import NEEDED, Roster
 
 #: An entry, one cache line: what the index needs, from when on nothing of its own holds the source
@@ -24,11 +24,12 @@ from dayfly.schedule.roster import NEEDED, Roster
 FREE, _ROW, _WIDTH = NEEDED, NEEDED + 1, 8
 #: So many entries are looked through at every decision; all of them only now and then.
 _FEW, _MANY = 1 << 14, 1 << 16
-_RUNS, _LEAST = 8, 1024
+_RUNS = 8
 _BLOCK = 1 << 14
 #: Who never reaches the level is an entry all the same; an infinite instant is a free place.
 _LAST = np.finfo(float).max
 _NOBODY: Rows = np.empty(0, dtype=np.int64)
+_LINE = np.dtype((np.void, 8 * _WIDTH))
 
 #: Asked when these rows, with these records, reach their mark: the inner one if so.
 Reach = Callable[[Rows, Array, bool], Array]
@@ -44,13 +45,12 @@ class Front:
         self._roster, self._reach, self._numbers = roster, reach, numbers
         #: Places that were ever taken, and those of them that are free again.
         self._n = 0
-        self._free = _NOBODY
+        self._free: list[Rows] = []
         self._entry = np.empty((0, _WIDTH))
         self._inner = np.empty(0, dtype=bool)
         self._instant = np.empty(0)
-        #: Entries that are elsewhere by now, about.
-        self._stale = 0
-        #: All entries before the horizon, which lies so far ahead: when, and their places.
+        #: All entries before the horizon, which lies so far ahead: when, and their places. Who was
+        #: taken elsewhere is on it until its turn comes, and its place is not free before.
         self._soon: list[tuple[Array, Rows]] = []
         self._horizon, self._span = -np.inf, 1.0
 
@@ -70,8 +70,10 @@ class Front:
         entry = np.empty((len(rows), _WIDTH))
         entry[:, :NEEDED], entry[:, FREE] = record[:NEEDED].T, free
         entry[:, _ROW] = rows
-        self._entry[at], self._inner[at], self._instant[at] = entry, inner, instants
-        self._roster.where[rows], self._roster.place[rows] = self._numbers[held], at
+        _whole(self._entry)[at] = _whole(entry)
+        self._inner[at], self._instant[at] = inner, instants
+        self._roster.where[rows] = self._numbers[held]
+        self._roster.place[rows] = at.astype(np.uint32)
         soon = np.flatnonzero(instants <= self._horizon)
         if not len(soon):
             return
@@ -82,21 +84,31 @@ class Front:
 
     def _places(self, many: int) -> Rows:
         """Places for so many, free ones first."""
-        again = min(many, len(self._free))
-        more = many - again
-        if self._n + more > len(self._entry):
+        found = [_NOBODY]
+        while many and self._free:
+            some = self._free.pop()
+            self._release(some[many:])
+            found.append(some[:many])
+            many -= len(found[-1])
+        if self._n + many > len(self._entry):
             for name in ("_entry", "_inner", "_instant"):
                 column = getattr(self, name)[: self._n]
-                setattr(self, name, longer(column, self._n + more))
-        kept = len(self._free) - again
-        at = np.concatenate([self._free[kept:], np.arange(self._n, self._n + more)])
-        self._free = self._free[:kept]
-        self._n += more
-        return at
+                setattr(self, name, longer(column, self._n + many))
+        found.append(np.arange(self._n, self._n + many))
+        self._n += many
+        return np.concatenate(found)
 
-    def lose(self, many: int) -> None:
-        """So many entries were taken elsewhere."""
-        self._stale += many
+    def _release(self, places: Rows) -> None:
+        """These places are free again."""
+        if len(places):
+            self._free.append(places)
+
+    def lose(self, rows: Rows) -> None:
+        """These sources, each here once, were taken elsewhere."""
+        places = self._roster.place[rows].astype(np.int64)
+        later = places[self._instant[places] > self._horizon]
+        self._instant[places] = np.inf
+        self._release(later)
 
     def pop(self, now: float) -> tuple[Rows, Array]:
         """Rows and records of those who reached the inner mark; they are entries no more."""
@@ -111,45 +123,33 @@ class Front:
             when[ripe] = np.inf
             found.append(at[ripe])
         come = np.concatenate(found)
-        entry = self._entry.take(come, axis=0)
-        if len(come):
-            self._instant[come] = np.inf
-            self._free = np.concatenate([self._free, come])
-            here = self._here(entry, come)
-            if not here.all():
-                self._stale -= len(come) - int(np.count_nonzero(here))
-                entry = entry[here]
-        return entry[:, _ROW].astype(np.int64), np.ascontiguousarray(entry[:, : FREE + 1].T)
+        self._release(come)
+        come = come[self._instant[come] < np.inf]  # the others were taken elsewhere
+        self._instant[come] = np.inf
+        return self._entries(come)
+
+    def _entries(self, places: Rows) -> tuple[Rows, Array]:
+        """Rows and records at these places."""
+        entry = self._entry.take(places, axis=0)
+        return entry[:, _ROW].astype(np.int64), turned(entry, FREE + 1)
 
     def renew(self, *, inner: bool) -> int:
         """The mark has moved: work out anew when it is reached; the answer is by how many."""
-        self._tidy()
+        self._look_away()
         taken = self._instant[: self._n] < np.inf
         places = np.flatnonzero(taken & (self._inner[: self._n] == inner))
         self._renew(places, inner=inner)
-        self._horizon = -np.inf
         return len(places)
 
     def _renew(self, places: Rows, *, inner: bool) -> None:
         for first in range(0, len(places), _BLOCK):
             at = places[first : first + _BLOCK]
-            entry = self._entry.take(at, axis=0)
-            record = np.ascontiguousarray(entry[:, : FREE + 1].T)
-            instants = self._reach(entry[:, _ROW].astype(np.int64), record, inner)
-            self._instant[at] = np.minimum(instants, _LAST)
+            self._instant[at] = np.minimum(self._reach(*self._entries(at), inner), _LAST)
         self._inner[places] = inner
-
-    def _here(self, entry: Array, places: Rows) -> Mask:
-        """Whether the sources of these entries are still here."""
-        rows, roster = entry[:, _ROW].astype(np.int64), self._roster
-        where = roster.where[rows]
-        here: Mask = (where == self._numbers[0]) | (where == self._numbers[1])
-        here &= roster.place[rows] == places
-        return here
 
     def _look_out(self, now: float) -> None:
         """Find those whose instant comes before the next horizon."""
-        self._tidy()
+        self._look_away()
         self._horizon = now + self._span
         soon = np.flatnonzero(self._instant[: self._n] <= self._horizon)
         many = len(soon)
@@ -163,12 +163,14 @@ class Front:
         elif many < _FEW and self._span < 1e9:
             self._span *= 2
 
-    def _tidy(self) -> None:
-        """Free the places of those who are elsewhere, if there are many."""
-        if 2 * self._stale <= self._n + _LEAST:
-            return
-        taken = np.flatnonzero(self._instant[: self._n] < np.inf)
-        gone = taken[~self._here(self._entry[taken], taken)]
-        self._instant[gone] = np.inf
-        self._free = np.concatenate([self._free, gone])
-        self._stale = 0
+    def _look_away(self) -> None:
+        """There is no horizon: whose place was on the list for nothing makes it free."""
+        for when, at in self._soon:
+            places = at[when < np.inf]
+            self._release(places[self._instant[places] == np.inf])
+        self._soon, self._horizon = [], -np.inf
+
+
+def _whole(table: Array) -> npt.NDArray[np.void]:
+    """Each entry as one: so they are written at once, not number by number."""
+    return table.view(_LINE)[:, 0]

@@ -81,6 +81,7 @@ class Ledger:
         self._wanted: set[int] = set()
         #: Worth that is published per second by those who are crawled, as far as we know.
         self._published = np.array([_published(source) for source in writer.sources])
+        self._cost = np.array([source.cost for source in writer.sources])
 
     def pass_time(self, now: float) -> None:
         """It is so late: so much was published meanwhile, and has the clock been set?"""
@@ -92,6 +93,8 @@ class Ledger:
         self._leapt -= leapt
         self.counts.expected += (passed - leapt) * float(self._published.sum())
         self._now = max(now, self._now)
+        everybody, budget = self._cost.sum(where=self._published > 0), self._scheduler.funds.budget
+        self._writer.round_s = float(everybody / budget) if budget > 0 else 0.0
         if jumped:
             what = "ahead; so are we" if jumped > 0 else "back; we go on, a little slower"
             said = f"the clock was set {abs(jumped):.0f} s {what}"
@@ -224,6 +227,7 @@ class Ledger:
         if rows:
             self._scheduler.add(fleet)
             self._published = np.append(self._published, [_published(sources[row]) for row in rows])
+            self._cost = np.append(self._cost, [sources[row].cost for row in rows])
         return rows
 
     def change(self, given: StoredSource) -> StoredSource:
@@ -242,7 +246,7 @@ class Ledger:
         else:
             # An instant in the past lets it go on.
             self._scheduler.pause([row], new.not_before or 0.0)
-        self._published[row] = _published(new)
+        self._published[row], self._cost[row] = _published(new), new.cost
         estimator = self._writer.estimator
         if relisted and isinstance(estimator, Growing):
             if self._changed is not None:

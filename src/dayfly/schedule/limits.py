@@ -255,9 +255,9 @@ class Houses:
 
     def back(self, host: Codes) -> Rows:
         """Sources of these hosts came back; the answer is who waited for that."""
-        freed: list[int] = []
+        freed: set[int] = set()
         if self.active:
             np.subtract.at(self.under_way, host, 1)
             for code in set(host.tolist()) & self.waiting.keys():
-                freed += sorted(self.waiting.pop(code))
-        return np.array(freed, dtype=np.int64)
+                freed |= self.waiting.pop(code)
+        return np.array(sorted(freed), dtype=np.int64)

@@ -7,6 +7,7 @@ Visits overlap decisions: nobody waits for a source that is slow. What ended is 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import math
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
@@ -22,6 +23,7 @@ from dayfly.schedule.forecast import Explanation
 from dayfly.schedule.ledger import Ledger
 from dayfly.schedule.manners import Rules
 from dayfly.schedule.news import Chosen, Counts, News
+from dayfly.schedule.repeats import Repeats
 from dayfly.schedule.scheduler import Scheduler
 from dayfly.schedule.scribe import Scribe
 from dayfly.schedule.writer import STOPPED, Writer, failure, named
@@ -89,7 +91,7 @@ class Loop:
         )
         self._scribe = Scribe(
             self._writer, clock, idle=self._idle, copies=self._copies,
-            stored=self._stored, notice=self.tell, between=self._ledger.refit,
+            stored=self._stored, notice=Repeats(self.tell), between=self._ledger.refit,
         )  # fmt: skip
         #: Visits under way by row, and sources that may be dangerous, visited one at a time.
         self._under_way: dict[int, asyncio.Task[None]] = {}
@@ -194,6 +196,8 @@ class Loop:
             self._scribe.close()
             done, _ = await asyncio.wait([scribe], timeout=_LAST_WORDS_S)
             scribe.cancel()
+            if done:
+                self._keep_funds()
             self._writer.close()
             if done and not scribe.cancelled():
                 scribe.exception()  # heard, also where another error ends us
@@ -253,7 +257,11 @@ class Loop:
         if not rows:
             return
         try:
-            await self._scribe.patiently(lambda: self._writer.claim(rows, self.clock.now()))
+            # What is left is kept with the claim: all that was ever visited is paid for in it,
+            # even if nobody lives to record the visits.
+            await self._scribe.patiently(
+                lambda: self._writer.claim(rows, self.clock.now(), self.scheduler.funds)
+            )
         except asyncio.CancelledError:
             # Perhaps they are claimed by now: somebody has to end that.
             for row in rows:
@@ -324,6 +332,12 @@ class Loop:
         self._suspects.clear()
         for row in list(self._under_way):
             self._end(row, self._given_up(row))
+
+    def _keep_funds(self) -> None:
+        """What is left at the end, and the price; where it cannot be stored the last claim says."""
+        funds = self.scheduler.funds
+        with contextlib.suppress(StoreError):
+            self.ask_now(lambda store: store.claim([], funds.time, self.fence, funds))
 
     def _given_up(self, row: int) -> Crawl:
         return failure(row, self.clock.now(), STOPPED, self.sources[row].cost)

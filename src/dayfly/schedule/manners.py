@@ -41,7 +41,9 @@ class Rules:
                 raise BadInput(f"{field.name} must be a number of seconds from 0 up, got {value}")
 
 
-def wait(source: StoredSource, crawl: Crawl, rules: Rules, draw: float) -> tuple[float | None, str]:
+def wait(
+    source: StoredSource, crawl: Crawl, rules: Rules, draw: float, round_s: float = 0.0
+) -> tuple[float | None, str]:
     """When the source may be visited again, and the rule that says so.
 
     Parameters
@@ -52,6 +54,8 @@ def wait(source: StoredSource, crawl: Crawl, rules: Rules, draw: float) -> tuple
         What the visit saw; its `not_before` is what the other side asked for.
     draw
         In [0, 1): chance, so that sources that failed together do not come back together.
+    round_s
+        Seconds in which the budget pays for one visit to everybody.
 
     Returns
     -------
@@ -62,7 +66,7 @@ def wait(source: StoredSource, crawl: Crawl, rules: Rules, draw: float) -> tuple
     """
     least = rules.min_interval if source.min_interval is None else source.min_interval
     until, why = crawl.time + least, "minimum interval"
-    for at, rule in (_asked(crawl, rules), _failed(source, crawl, rules, draw)):
+    for at, rule in (_asked(crawl, rules), _failed(source, crawl, rules, draw, round_s)):
         if at is not None and at > until:
             until, why = at, rule
     return (until, why) if until > crawl.time else (None, "")
@@ -77,9 +81,18 @@ def _asked(crawl: Crawl, rules: Rules) -> tuple[float | None, str]:
 
 
 def _failed(
-    source: StoredSource, crawl: Crawl, rules: Rules, draw: float
+    source: StoredSource, crawl: Crawl, rules: Rules, draw: float, round_s: float
 ) -> tuple[float | None, str]:
-    """Longer after every visit in a row that was not answered."""
+    """Longer after every visit in a row that was not answered, in the rhythm of the visits.
+
+    Where each source has one visit in hours, asking the dead after 5, 10, 20, … minutes takes many
+    visits from the living. So the first wait is also no shorter than a quarter of the time since
+    the last visit, and each later one is at least twice the one before. The fleet's own round
+    stands in for the time since the last visit where there was none, and bounds it: the crawler may
+    have been switched off meanwhile, which says nothing about how often the source is worth a
+    visit. So a source that is visited every five minutes is asked again after five, and a small
+    fleet that was started offline after a few minutes.
+    """
     if crawl.answered:
         return None, ""
     refusal = _refusal(crawl)
@@ -94,8 +107,24 @@ def _failed(
     told = crawl.reason == "http 429" and crawl.not_before is not None
     kept_out = (crawl.status is Status.REFUSED or crawl.reason == "http 429") and not told
     first = rules.backoff_refused if kept_out else rules.backoff_first
-    pause = min(first * 2.0 ** min(source.failures, 64), rules.backoff_cap)
-    return crawl.time + pause * spread, refusal or "back-off"
+    why = refusal or "back-off"
+    gap = round_s if source.last_crawl is None else min(crawl.time - source.last_crawl, round_s)
+    pause = max(first * 2.0 ** min(source.failures, 64), gap / 4.0) * spread
+    # Chance is in the wait before, and stays in it when it is doubled.
+    pause = max(pause, 2.0 * _waited(source, why))
+    return crawl.time + min(pause, rules.backoff_cap * spread), why
+
+
+def _waited(source: StoredSource, why: str) -> float:
+    """Seconds for which the last visit, if it failed in the same way, had us wait.
+
+    When the source was really asked again says less: perhaps nobody had time for it.
+    """
+    if not source.failures or source.why_not != why:
+        return 0.0
+    if source.not_before is None or source.last_crawl is None:
+        return 0.0
+    return source.not_before - source.last_crawl
 
 
 def _refusal(crawl: Crawl) -> str:

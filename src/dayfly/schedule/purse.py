@@ -86,6 +86,15 @@ class Purse:
             return slot(now, self.epoch) * self.epoch
         return now - self.burst / self.budget if self.budget > 0 else -math.inf
 
+    def go_on(self, left: float, then: float, now: float) -> None:
+        """So much was left then, in the purse of an earlier run; what has come since is added.
+
+        A clock that was ahead then brings nothing. Debts beyond what could be saved are let go:
+        the budget may have been another one.
+        """
+        self.left, self.filled_at = max(left, -self.burst), min(then, now)
+        self.fill(now)
+
     def fill(self, now: float) -> float:
         """Take in what has come since the last time; the answer is how much that was."""
         # A clock that was set back brings nothing; a leap forward brings at most one burst.

@@ -42,7 +42,9 @@ def resume(
 ) -> Loop:
     """A loop over all stored sources, with the beliefs, ages and waits that the store remembers.
 
-    A store that was never crawled gives a loop that starts from the operator's guesses.
+    The price and what was left of the budget are remembered, too: a restart neither learns the one
+    anew nor brings more of the other. A store that was never crawled gives a loop that starts from
+    the operator's guesses.
     """
     rules = rules or Rules()
     # Owned first, read then: what the owner before us still wrote would be missed otherwise.
@@ -72,6 +74,7 @@ def resume(
         limits=Limits(spacing=rules.host_spacing or None, parallel=1),
         last=[_past(source.last_crawl, now) for source in sources],
         not_before=[_soon(source.not_before, now) for source in sources],
+        funds=store.funds(),
     )
     paused = [source.row for source in sources if source.state is not State.ACTIVE]
     if paused:

@@ -15,13 +15,13 @@ import numpy.typing as npt
 
 from dayfly.errors import BadInput
 from dayfly.model import KINDS, Array, Fleet, Mask, Rows
-from dayfly.schedule.columns import aligned, longer
+from dayfly.schedule.columns import aligned, longer, turned
 from dayfly.schedule.names import Names
 
 #: Columns of a record: one cache line, the half that the index needs first.
 CEILING, DECAY, COST, SINCE, VISITED, NOT_BEFORE, ARRIVAL, WORTH = range(8)
-#: So many of them are needed at every decision.
-NEEDED = 4
+#: So many of them are needed at every decision, and so many to find a source its place.
+NEEDED, _LOOKED_UP = 4, 6
 #: What the calendar keeps: when to look at a source, how much later it comes near, where it is.
 _SLOT = np.dtype(
     [("instant", "f8"), ("ahead", "f4"), ("where", "u1"), ("flags", "u1"), ("failures", "u1"),
@@ -201,8 +201,8 @@ class Roster:
     # Rows.
 
     def look_up(self, rows: Rows) -> Array:
-        """The records of some rows, as columns."""
-        return np.ascontiguousarray(self.record.take(rows, axis=0).T)
+        """The records of some rows, as columns; without what only estimates are made of."""
+        return turned(self.record.take(rows, axis=0), _LOOKED_UP)
 
     def out(self, rows: Rows) -> Mask:
         """Who cannot be chosen whatever happens to its index: in flight or removed."""

@@ -23,6 +23,7 @@ from dayfly.schedule.purse import Purse
 from dayfly.schedule.roster import Roster
 from dayfly.schedule.state import desk_state, read_desk
 from dayfly.schedule.tally import Tally
+from dayfly.store.base import Funds
 
 _DAY = 86400.0
 #: How far a clock may go back and count as standing still.
@@ -71,6 +72,9 @@ class Scheduler:
     last, not_before
         When each source was last visited and when it may be again (None or NaN: never, at once):
         what a store remembers.
+    funds
+        What an earlier run had left: this one goes on with it, and with its price if the budget is
+        the same.
     floor_share
         Most of the budget that goes to sources not visited for `max_interval`.
 
@@ -99,6 +103,7 @@ class Scheduler:
         group: Sequence[str] | None = None,
         last: Sequence[float | None] | npt.ArrayLike | None = None,
         not_before: Sequence[float | None] | npt.ArrayLike | None = None,
+        funds: Funds | None = None,
         floor_share: float = 0.05,
     ) -> None:
         n = len(arguments.of_kind(Fleet, fleet))
@@ -122,11 +127,16 @@ class Scheduler:
             if given.ndim:
                 roster.column(name, np.float64, getattr(roster, name))[:n] = given
         # What an earlier run has just spent is spent: restarts do not bring money.
-        spent = float(fleet.cost[visited >= purse.since(now)].sum())
-        purse.spend(min(spent, max(purse.left, 0.0)))
+        if funds is not None:
+            purse.go_on(funds.left, funds.time, now)
+        else:
+            spent = float(fleet.cost[visited >= purse.since(now)].sum())
+            purse.spend(min(spent, max(purse.left, 0.0)))
         houses.grow(roster.hosts.known, roster.groups.known, roster.dearest, now)
         self._lock = threading.RLock()
         self._desk = Desk(roster, houses, purse, own, floor_share, now)
+        if funds is not None and funds.budget == self.funds.budget and funds.price > 0:
+            self._desk.market.pricing.base = funds.price
 
     @_locked
     def state(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
@@ -164,6 +174,16 @@ class Scheduler:
     def price(self) -> float:
         """Worth of one unit of budget; in continuous time nobody is crawled below it."""
         return self._desk.market.price
+
+    @property
+    @_locked
+    def funds(self) -> Funds:
+        """What is left of the budget, and the price as learnt: what the next run goes on with."""
+        purse = self._desk.purse
+        return Funds(
+            time=purse.filled_at, budget=purse.budget / (purse.epoch or 1.0), left=purse.left,
+            price=self._desk.market.pricing.base,
+        )  # fmt: skip
 
     @_locked
     def source(self, row: int) -> Source:

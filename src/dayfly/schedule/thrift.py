@@ -31,8 +31,8 @@ class Thrift:
     def note(self, rows: Rows) -> None:
         """These sources are new, gone, or cost something else."""
         self._changed += len(rows)
-        cheap = rows[self._roster.record[rows, COST] < self._bound]
-        if len(cheap):
+        if self._bound > 0:
+            cheap = rows[self._roster.record[rows, COST] < self._bound]
             self._rows = np.union1d(self._rows, cheap)
 
     def below(self) -> float:

@@ -19,7 +19,7 @@ from dayfly.estimate import Estimate, Estimator
 from dayfly.model import Crawl, RobotsCopy, Status
 from dayfly.schedule.gain import keep_new
 from dayfly.schedule.manners import Rules, wait
-from dayfly.store.base import Listing, Record, State, Store, StoredSource
+from dayfly.store.base import Funds, Listing, Record, State, Store, StoredSource
 from dayfly.store.standing import after
 
 #: Why a visit ended that was given up because the crawler was stopped.
@@ -46,6 +46,8 @@ class Writer:
         self.estimator, self._rules = estimator, rules
         #: By row, as they are stored.
         self.sources: list[StoredSource] = store.sources()
+        #: Seconds in which the budget pays for one visit to everybody.
+        self.round_s = 0.0
         #: The address at which each source under way is asked.
         self._asked: dict[int, str] = {}
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="dayfly-store")
@@ -63,11 +65,11 @@ class Writer:
         """The same, and wait for it."""
         return self._thread.submit(job, self._store).result()
 
-    async def claim(self, rows: Sequence[int], time: float) -> None:
-        """These visits begin."""
+    async def claim(self, rows: Sequence[int], time: float, funds: Funds | None = None) -> None:
+        """These visits begin, and leave so much to spend."""
 
         def job(store: Store) -> None:
-            store.claim(rows, time, self.fence)
+            store.claim(rows, time, self.fence, funds)
             for row in rows:
                 self._asked[row] = self.sources[row].url
 
@@ -153,7 +155,7 @@ class Writer:
 
     def _after(self, crawl: Crawl, estimate: Estimate) -> StoredSource:
         source = self.sources[crawl.row]
-        not_before, why = wait(source, crawl, self._rules, draw(crawl))
+        not_before, why = wait(source, crawl, self._rules, draw(crawl), self.round_s)
         return after(source, crawl, estimate, not_before, why)
 
     def _abandoned(self, crawl: Crawl) -> StoredSource:

@@ -4,6 +4,7 @@ from dayfly.model import RobotsCopy
 from dayfly.store.backup import restore
 from dayfly.store.base import (
     Event,
+    Funds,
     HostState,
     Listing,
     Record,
@@ -21,6 +22,7 @@ from dayfly.store.sqlite import SqliteStore
 
 __all__ = [
     "Event",
+    "Funds",
     "HostState",
     "Listing",
     "MemoryStore",

@@ -15,6 +15,7 @@ from dayfly.model import Crawl, Fleet, RobotsCopy, Source
 
 __all__ = [
     "Event",
+    "Funds",
     "HostState",
     "Listing",
     "Record",
@@ -166,6 +167,19 @@ class HostState:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Funds:
+    """What a crawl had to spend, so that the next one has no more."""
+
+    time: float
+    #: Cost units per second, and how many were left of what could be saved up; negative where it
+    #: was overdrawn.
+    budget: float
+    left: float
+    #: Worth of one unit, as learnt under this budget.
+    price: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
     """Somebody was interested: a click, a vote, a share."""
 
@@ -209,11 +223,18 @@ class Store(Protocol):
         """Become the owner; whoever was it before can write no more."""
         ...
 
-    def claim(self, rows: Sequence[int], time: float, fence: int) -> None:
+    def claim(
+        self, rows: Sequence[int], time: float, fence: int, funds: Funds | None = None
+    ) -> None:
         """These visits begin; `record` ends them, and `lost` tells which never ended.
 
-        A second claim of the same owner replaces the first.
+        A second claim of the same owner replaces the first. What is left after paying for them is
+        kept in the same transaction: no crash can lose one without the other.
         """
+        ...
+
+    def funds(self) -> Funds | None:
+        """What the last claim left; None if none has said."""
         ...
 
     def release(self, rows: Sequence[int], fence: int) -> None:

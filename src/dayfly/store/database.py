@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from dayfly.errors import SchemaMismatch, StaleFence, StoreError
-from dayfly.store.migrate import PREVIOUS, VERSION, find_version, migrate, queries
+from dayfly.store.migrate import OLDEST, VERSION, find_version, migrate, queries
 from dayfly.store.troubles import told
 
 #: STRICT tables came with this release.
@@ -95,7 +95,7 @@ class Database:
                     f"{self.path} is damaged ({verdict}); put a backup in its place with "
                     f"`dayfly restore`"
                 )
-        if version == PREVIOUS:
+        if version == OLDEST:
             # Others could read it; from here on it may hold credentials.
             for name in (self._real, f"{self._real}-wal", f"{self._real}-shm"):
                 with contextlib.suppress(OSError):

@@ -9,6 +9,7 @@ from dayfly.errors import StaleFence, StoreError
 from dayfly.model import Crawl, RobotsCopy
 from dayfly.store.base import (
     Event,
+    Funds,
     HostState,
     Listing,
     Record,
@@ -37,6 +38,7 @@ class MemoryStore:
         self._hosts: dict[str, HostState] = {}
         self._robots: dict[str, RobotsCopy] = {}
         self._events: dict[tuple[float, int, str], Event] = {}
+        self._funds: Funds | None = None
         self._fence = 0
 
     def add(self, sources: Iterable[Listing]) -> list[int]:
@@ -69,11 +71,18 @@ class MemoryStore:
         self._fence += 1
         return self._fence
 
-    def claim(self, rows: Sequence[int], time: float, fence: int) -> None:
+    def claim(
+        self, rows: Sequence[int], time: float, fence: int, funds: Funds | None = None
+    ) -> None:
         """These visits begin."""
         self._check(fence)
         self._exist(rows)
         self._claims.update((int(row), fence) for row in rows)
+        self._funds = funds or self._funds
+
+    def funds(self) -> Funds | None:
+        """What the last claim left."""
+        return self._funds
 
     def release(self, rows: Sequence[int], fence: int) -> None:
         """These visits did not take place after all."""

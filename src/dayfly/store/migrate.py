@@ -13,9 +13,9 @@ from dayfly.store.keys import hashes
 
 #: Marks the file as ours: "Dfly".
 APPLICATION = 0x44666C79
-#: The schema of this version; the one before it is brought up to it, any other is refused.
-VERSION = 2
-PREVIOUS = VERSION - 1
+#: The schema of this version; earlier ones are brought up to it, any other is refused.
+VERSION = 3
+OLDEST = 1
 
 
 def find_version(db: sqlite3.Connection, path: str | PathLike[str]) -> int:
@@ -27,9 +27,9 @@ def find_version(db: sqlite3.Connection, path: str | PathLike[str]) -> int:
         return 0
     if application != APPLICATION:
         raise SchemaMismatch(f"{path} is not a Dayfly store; name another file")
-    if version not in (PREVIOUS, VERSION):
+    if not OLDEST <= version <= VERSION:
         raise SchemaMismatch(
-            f"{path} has schema {version}; this version of Dayfly reads {PREVIOUS} and {VERSION}, "
+            f"{path} has schema {version}; this version of Dayfly reads {OLDEST} to {VERSION}, "
             f"use the one that wrote it"
         )
     return int(version)

@@ -12,6 +12,7 @@ from dayfly.store import answers
 from dayfly.store.backup import back_up
 from dayfly.store.base import (
     Event,
+    Funds,
     HostState,
     Listing,
     Record,
@@ -82,7 +83,9 @@ class SqliteStore:
             self._file.check(None)
             return int(db.execute(self._ask["own"]).fetchall()[0][0])
 
-    def claim(self, rows: Sequence[int], time: float, fence: int) -> None:
+    def claim(
+        self, rows: Sequence[int], time: float, fence: int, funds: Funds | None = None
+    ) -> None:
         """These visits begin."""
         with self._file.writing() as db:
             self._file.check(fence)
@@ -91,6 +94,17 @@ class SqliteStore:
                 if not 0 <= row < count:
                     raise no_source(row)
             db.executemany(self._ask["claim"], ((int(row), fence, time) for row in rows))
+            if funds is not None:
+                kept = (funds.time, funds.budget, funds.left, funds.price)
+                db.execute(self._ask["keep_funds"], kept)
+
+    def funds(self) -> Funds | None:
+        """What the last claim left."""
+        with self._file.reading() as db:
+            found = db.execute(self._ask["funds"]).fetchall()
+        for time, budget, left, price in found:
+            return Funds(time=time, budget=budget, left=left, price=price)
+        return None
 
     def release(self, rows: Sequence[int], fence: int) -> None:
         """These visits did not take place after all."""

@@ -315,11 +315,19 @@ class Duel:
 
 #: Sizes that make a calendar of a handful of sources turn pages, cut pools and fill shelves.
 TINY = {
-    agenda: {"_PAGE": 0.1, "_LEAST_PAGE": 2, "_SLOTS": 4, "_SLIPS": 3, "_RUNS": 2, "_SAMPLE": 4},
+    agenda: {
+        "_PAGE": 0.1,
+        "_LEAST_PAGE": 2,
+        "_SLOTS": 4,
+        "_SLIPS": 3,
+        "_RUNS": 2,
+        "_SAMPLE": 4,
+        "_BLOCK": 7,
+    },
     approach: {"_BLOCK": 5, "_FEW": 3, "_BATCH": 1, "_LARGE_BATCH": 3},
     marks: {"_LAST_EDITION": 18},
     calendar: {"_ROOM": 1, "_MORE": 2, "_KEEP": 1, "_PLENTY": 1, "_KEPT": 1, "CROWD": 2},
-    front: {"_FEW": 2, "_MANY": 4, "_RUNS": 2, "_LEAST": 2, "_BLOCK": 3},
+    front: {"_FEW": 2, "_MANY": 4, "_RUNS": 2, "_BLOCK": 3},
     chooser: {"CROWD": 2},
     lanes: {"_STALE": 0.1},
     overdue: {"_LEAST": 2, "_WINDOW": 3},

@@ -9,7 +9,7 @@ from dayfly.schedule.front import FREE, Front
 from dayfly.schedule.roster import NEEDED, SINCE, Roster
 
 ELSEWHERE, HERE, HELD = range(3)
-TINY = {"_FEW": 2, "_MANY": 4, "_RUNS": 2, "_LEAST": 2, "_BLOCK": 3}
+TINY = {"_FEW": 2, "_MANY": 4, "_RUNS": 2, "_BLOCK": 3}
 
 
 class Line:
@@ -35,7 +35,7 @@ class Line:
         self.front.enter(rows, record, free, instants, inner=inner, held=held)
 
     def leave(self, rows):
-        self.front.lose(int(np.count_nonzero(self.roster.where[rows] != ELSEWHERE)))
+        self.front.lose(rows[self.roster.where[rows] != ELSEWHERE])
         self.roster.where[rows] = ELSEWHERE
 
     def fall(self, factor):

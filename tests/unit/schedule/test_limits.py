@@ -49,6 +49,12 @@ def test_a_host_has_its_manners():
     assert found.ready(np.array([0]), none, np.ones(1), 6.0)[0][0] <= 6.0  # nobody in particular
 
 
+def test_who_waited_at_two_hosts_is_told_once():
+    found = houses(parallel=1)
+    found.waiting = {0: {5}, 1: {5, 3}}
+    assert found.back(np.array([0, 1])).tolist() == [3, 5]
+
+
 def test_a_purse_may_be_overdrawn_and_then_waits():
     purses = Purses({"a": 0.5}, None)
     purses.grow(HOSTS, 2.0, 0.0)

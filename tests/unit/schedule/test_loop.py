@@ -1,6 +1,7 @@
 """The order of things: choose, fetch, learn, record, and only then believe."""
 
 import asyncio
+import itertools
 from dataclasses import replace
 
 import pytest
@@ -122,9 +123,9 @@ class Full(MemoryStore):
             self.refused += 1
             raise StoreError("database or disk is full")
 
-    def claim(self, rows, time, fence):
+    def claim(self, rows, time, fence, funds=None):
         self._or_fail()
-        super().claim(rows, time, fence)
+        super().claim(rows, time, fence, funds)
 
     def record(self, records, fence):
         self._or_fail()
@@ -136,15 +137,43 @@ def test_D06_a_full_disk_stops_visits_and_loses_nothing():
     store = Full(clock, START + 20, START + 320)
     loop, feed, *_ = make(clock=clock, store=store, watch=news.append, feed={"takes": {0: 7.0}})
     run(loop, 600.0)
-    told = [one.kind for one in news if isinstance(one, Notice)]
-    assert told[0] == "store"
-    assert told[-1] == "stored"
+    assert [one.kind for one in news if isinstance(one, Notice)] == ["store", "stored"]
     assert 5 < store.refused < 60, "waits grow"
     meanwhile = [when for when, _ in feed.visits if START + 30 < when < START + 320]
     assert meanwhile == []
     assert len(list(store.visits())) == len(feed.visits)
     assert len(list(store.items())) == len(feed.visits)
     assert not loop.store_fails
+
+
+def test_D06_a_disk_that_stays_full_is_told_every_ten_minutes_with_a_count():
+    clock, news = ManualClock(START), []
+    store = Full(clock, START + 20, START + 2000)
+    loop, *_ = make(clock=clock, store=store, watch=news.append)
+    run(loop, 2400.0)
+    told = [one for one in news if isinstance(one, Notice)]
+    assert [one.kind for one in told] == ["store"] * 4 + ["stored"]
+    assert "tries failed" not in told[0].text
+    assert all("tries failed in" in one.text for one in told[1:])
+    assert f"({store.refused} tries failed in 33min" in told[-1].text
+    gaps = [later.time - sooner.time for sooner, later in itertools.pairwise(told[:4])]
+    assert min(gaps) >= 600.0
+
+
+def test_D06_a_disk_that_is_full_again_is_told_at_once_again():
+    clock, news = ManualClock(START), []
+    store = Full(clock, START + 20, START + 50)
+    loop, *_ = make(clock=clock, store=store, watch=news.append)
+
+    async def go() -> None:
+        task = asyncio.ensure_future(loop.run(START + 400))
+        await clock.sleep(200.0)
+        store.begin, store.end = START + 200, START + 230
+        await task
+
+    asyncio.run(go())
+    kinds = [one.kind for one in news if isinstance(one, Notice)]
+    assert kinds == ["store", "stored"] * 2
 
 
 def test_D06_a_store_that_never_recovers_does_not_keep_the_loop_from_stopping():

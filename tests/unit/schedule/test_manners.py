@@ -1,5 +1,7 @@
 """How long a source is left alone, and by which rule."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,9 +23,16 @@ def seen(status: Status = Status.UNCHANGED, reason: str = "", ahead: float | Non
     return Crawl(row=0, time=NOW, status=status, reason=reason, not_before=later)
 
 
-def after(crawl: Crawl, *, draw: float = 0.0, rules: Rules = Rules(), **known):  # noqa: B008
+def after(
+    crawl: Crawl,
+    *,
+    draw: float = 0.0,
+    rules: Rules = Rules(),  # noqa: B008
+    round_s: float = 0.0,
+    **known,
+):
     """Seconds until it may be visited again, and by which rule."""
-    until, why = wait(source(**known), crawl, rules, draw)
+    until, why = wait(source(**known), crawl, rules, draw, round_s)
     return (None if until is None else until - NOW), why
 
 
@@ -84,6 +93,54 @@ def test_what_failed_together_does_not_come_back_together():
     assert after(failed, failures=99, draw=0.999)[0] < 1.25 * DAY
 
 
+def waits_of_the_dead(round_s: float, *, draw: float = 0.0, late: float = 0.0, **known):
+    """How long a source that never answers is left alone, visit after visit."""
+    now, dead, waits = NOW, source(**known), []
+    for _ in range(12):
+        crawl = Crawl(row=0, time=now, status=Status.FAILED, reason="timeout")
+        until, why = wait(dead, crawl, Rules(), draw, round_s)
+        waits.append(until - now)
+        dead = replace(
+            dead, failures=dead.failures + 1, last_crawl=now, not_before=until, why_not=why
+        )
+        now = until + late
+    return waits
+
+
+def test_the_dead_wait_in_the_rhythm_of_the_visits():
+    """One visit each in five hours: a quarter of that, then twice as long each time."""
+    quarter = 5 * HOUR / 4
+    doubled = [min(quarter * 2**n, DAY) for n in range(12)]
+    assert waits_of_the_dead(5 * HOUR) == doubled
+    assert waits_of_the_dead(5 * HOUR, last_crawl=NOW - 5 * HOUR) == doubled
+    assert waits_of_the_dead(5 * HOUR, last_crawl=NOW - 5 * HOUR, late=9 * HOUR) == doubled
+    by_chance = waits_of_the_dead(5 * HOUR, draw=0.8)
+    assert by_chance == pytest.approx([1.2 * wait_s for wait_s in doubled])
+
+
+def test_whoever_is_visited_often_is_asked_again_soon_wherever_others_wait():
+    failed = seen(Status.FAILED, "timeout")
+    assert after(failed, last_crawl=NOW - 300, round_s=5 * HOUR) == (300, "minimum interval")
+    ours = waits_of_the_dead(5 * HOUR, last_crawl=NOW - 300)
+    assert ours[:6] == [300, 600, 1200, 2400, 4800, 9600], "as if nobody else were there"
+
+
+def test_a_crawler_that_was_switched_off_for_a_week_and_is_offline_does_not_wait_for_hours():
+    """Fifty sources and a visit per second: the fleet is round in less than a minute."""
+    failed = seen(Status.FAILED, "dns: no answer")
+    for known in ({}, {"last_crawl": NOW - 7 * DAY}):
+        assert after(failed, round_s=50.0, **known) == (300, "minimum interval")
+    once = {"failures": 1, "last_crawl": NOW - 7 * DAY, "not_before": NOW - 7 * DAY + 300}
+    assert after(failed, round_s=50.0, why_not="back-off", **once) == (600, "back-off")
+
+
+def test_only_a_back_off_is_doubled_not_what_somebody_asked_for():
+    failed = seen(Status.FAILED, "timeout")
+    asked = {"failures": 1, "last_crawl": NOW - DAY, "not_before": NOW}
+    assert after(failed, why_not="back-off", **asked) == (DAY, "back-off")
+    assert after(failed, why_not="Retry-After", **asked) == (600, "back-off")
+
+
 @pytest.mark.parametrize("code", [401, 403, 451])
 def test_whoever_tells_us_to_stay_away_is_asked_again_later_than_others(code):
     refused = seen(Status.REFUSED, f"http {code}")
@@ -126,11 +183,18 @@ CRAWLS = st.builds(
 )  # fmt: skip
 
 
-@given(CRAWLS, st.integers(0, 10**6), st.floats(0, 1, exclude_max=True))
-def test_nobody_is_given_up_for_ever_and_nobody_is_hurried(crawl, failures, draw):
-    wait_s, why = after(crawl, failures=failures, draw=draw)
+AGES = st.none() | st.floats(0, 1e8)
+
+
+@given(CRAWLS, st.integers(0, 10**6), st.floats(0, 1, exclude_max=True), st.floats(0, 1e9), AGES)
+def test_nobody_is_given_up_for_ever_and_nobody_is_hurried(crawl, failures, draw, round_s, age):
+    known = (
+        {} if age is None else {"last_crawl": NOW - age, "not_before": NOW, "why_not": "back-off"}
+    )
+    wait_s, why = after(crawl, failures=failures, draw=draw, round_s=round_s, **known)
     assert 300 <= wait_s <= 1.25 * DAY
     assert why
+    assert wait_s >= after(crawl, failures=failures, draw=draw)[0], "never sooner than without"
 
 
 @given(CRAWLS, st.integers(0, 40), st.floats(0, 1, exclude_max=True))

@@ -161,10 +161,10 @@ def test_a_crawl_that_is_cancelled_while_it_claims_leaves_no_claim_behind():
     begun, go_on = threading.Event(), threading.Event()
 
     class Slow(MemoryStore):
-        def claim(self, rows, time, fence):
+        def claim(self, rows, time, fence, funds=None):
             begun.set()
             go_on.wait(5.0)
-            super().claim(rows, time, fence)
+            super().claim(rows, time, fence, funds)
 
     loop, feed, store, *_ = make(store=Slow())
 

@@ -11,8 +11,8 @@ from tests.unit.schedule.pretend import START, Feed, stocked
 from dayfly.errors import StaleFence
 from dayfly.estimate import ArrivalEstimator
 from dayfly.model import Crawl, Item, Status
-from dayfly.schedule import ManualClock, Notice, Rules, resume
-from dayfly.store import MemoryStore
+from dayfly.schedule import ManualClock, Notice, Rules, Scheduler, resume
+from dayfly.store import Funds, MemoryStore
 from dayfly.store.base import State
 
 
@@ -200,6 +200,115 @@ def test_C16_twenty_restarts_in_five_minutes_poll_nobody_early_and_spend_nothing
     for host in range(10):
         times = sorted(when for when, row in feed.visits if row % 10 == host)
         assert all(b - a >= 5.0 for a, b in itertools.pairwise(times))
+
+
+def spending(store, clock, feed, *, budget=1.0, **changes):
+    """A loop that wants more than its budget: nobody has an interval, and every visit pays."""
+    return resume(store, feed, clock, budget=budget, rules=Rules(min_interval=0.0), **changes)
+
+
+def test_C16_ten_restarts_within_a_minute_spend_what_one_run_would():
+    """60 visits per minute. A first run begins with a tenth of the burst, the others with nothing
+    but what was left; the last visit of each decision may overdraw the purse.
+    """
+    clock, store = ManualClock(START), stocked(300)
+    feed = Feed(clock)
+    rng = np.random.default_rng(16)
+    print("seed 16")
+    for _ in range(10):
+        before = store.funds()
+        loop = spending(store, clock, feed)
+        if before is not None:
+            assert loop.scheduler.funds.price == before.price
+            came = clock.now() - before.time
+            assert loop.scheduler.funds.left == pytest.approx(before.left + came)
+        asyncio.run(loop.run(clock.now() + float(rng.uniform(2.0, 10.0))))
+        assert store.funds() == loop.scheduler.funds
+    span = clock.now() - START
+    burst = 60.0 + 10.0
+    assert len(feed.visits) <= span + 0.1 * burst + 1.0
+    assert len(feed.visits) >= span - 1.0, "and nothing is lost"
+
+
+def test_C16_a_crash_loop_whose_visits_are_never_recorded_brings_no_money():
+    clock, store = ManualClock(START), stocked(300, store=Mortal())
+    for _ in range(20):
+        store.dead = False
+        feed = Feed(clock, takes=dict.fromkeys(range(300), 60.0))
+        loop = resume(store, feed, clock, budget=1.0)
+
+        async def killed(loop=loop) -> None:
+            task = asyncio.ensure_future(loop.run(None))
+            await clock.sleep(3.0)
+            store.dead = True
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+
+        asyncio.run(killed())
+    assert list(store.visits()) == []
+    span = clock.now() - START
+    assert span < 70.0
+    claimed = sum(source.lost for source in store.sources()) + len(store._claims)
+    assert span - 5.0 < claimed <= span + 0.1 * 70.0 + 1.0
+
+
+def test_the_price_survives_a_restart_under_the_same_budget():
+    clock, store = ManualClock(START), stocked(60)
+    first = resume(store, Feed(clock), clock, budget=0.05, tick=30.0)
+    asyncio.run(first.run(START + 3600.0))
+    price = first.scheduler.funds.price
+    clock._now += 86400.0
+    again = resume(store, Feed(clock), clock, budget=0.05)
+    assert again.scheduler.funds.price == price
+    assert again.scheduler.funds.left == 0.05 * 60.0 + 10.0, "a day fills the purse, and no more"
+    other = resume(store, Feed(clock), clock, budget=0.01)
+    solved = Scheduler(other.scheduler.fleet, 0.01, clock.now())
+    assert other.scheduler.funds.price == pytest.approx(solved.funds.price)
+    assert other.scheduler.funds.price != price
+
+
+@pytest.mark.parametrize("epoch", [None, 60.0])
+@pytest.mark.parametrize(
+    ("left", "ago", "expected"),
+    [
+        (-0.5, 0.0, -0.5),
+        (3.0, 0.0, 3.0),
+        (3.0, 60.0, 3.0 + 0.5),
+        (1e6, 0.0, "burst"),
+        (-1e6, 0.0, "debt"),
+        (3.0, 1e9, "burst"),
+        (3.0, -1e9, 3.0),
+    ],
+)
+def test_what_was_left_counts_as_far_as_the_budget_of_today_allows(epoch, left, ago, expected):
+    """A budget of half a visit per minute; what was left comes from elsewhere."""
+    now = 60.0 * round(START / 60.0)
+    clock, store = ManualClock(now), stocked(3)
+    funds = Funds(time=now - ago, budget=99.0, left=left, price=0.1)
+    store.claim([], now, store.own(), funds)
+    budget = 0.5 / 60.0 if epoch is None else 0.5
+    scheduler = resume(store, Feed(clock), clock, budget=budget, epoch=epoch).scheduler
+    burst = 0.5 + 10.0 if epoch is None else 0.5 + 1.0
+    numbers = {"burst": burst, "debt": -burst}
+    assert scheduler.funds.left == pytest.approx(min(numbers.get(expected, expected), burst))
+    assert scheduler.funds.time == now, "time goes on from here"
+    assert scheduler.funds.budget == pytest.approx(0.5 / 60.0)
+
+
+def test_dead_sources_leave_the_budget_to_the_living():
+    """Twenty sources with a visit per hour each; a quarter of them never answer."""
+    clock, store = ManualClock(START), stocked(20)
+    dead = {"status": Status.FAILED, "reason": "timeout", "items": ()}
+    feed = Feed(clock, changes=dict.fromkeys(range(5), dead))
+    loop = resume(store, feed, clock, budget=20.0 / 3600.0, tick=120.0)
+    asyncio.run(loop.run(START + 8 * 3600.0))
+    for row in range(5):
+        gaps = np.diff(feed.of(row))
+        assert len(gaps) >= 3
+        # A quarter of the round, then twice as long each time.
+        assert all(gaps >= 900.0 * 2.0 ** np.arange(len(gaps)))
+    assert len(feed.visits) > 0.9 * 20.0 * 8.0, "the living have the rest"
 
 
 def test_C17_a_thousand_sources_on_one_host_keep_their_gap_and_take_nothing_from_others():

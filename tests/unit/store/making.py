@@ -60,6 +60,7 @@ def all_of(store):
         "hosts": store.hosts(),
         "robots": store.robots(),
         "events": list(store.events()),
+        "funds": store.funds(),
     }
 
 

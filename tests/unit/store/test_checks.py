@@ -92,6 +92,14 @@ class Recounting(MemoryStore):
         return dropped
 
 
+class Generous(MemoryStore):
+    """Notes what is left before it looks at who asks."""
+
+    def claim(self, rows, time, fence, funds=None):
+        self._funds = funds or self._funds
+        super().claim(rows, time, fence, funds)
+
+
 @pytest.mark.parametrize(
     ("broken", "promise"),
     [
@@ -105,6 +113,7 @@ class Recounting(MemoryStore):
         (Amnesic, "keys stay known"),
         (Literal, "one key"),
         (Recounting, "given twice"),
+        (Generous, "leave what is left alone"),
     ],
 )
 def test_a_broken_promise_is_named(broken, promise):

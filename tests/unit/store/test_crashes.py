@@ -11,7 +11,7 @@ import pytest
 from tests.unit.store.making import KILLED, all_of, crawl, die, in_child, listing, opened, record
 
 from dayfly.model import RobotsCopy
-from dayfly.store import Event, SqliteStore
+from dayfly.store import Event, Funds, SqliteStore
 
 
 def some_crawls(store):
@@ -31,6 +31,10 @@ def some_events():
     return [Event(row=row, key="old", time=3.0) for row in (0, 1)]
 
 
+def some_funds():
+    return Funds(time=19.0, budget=1.0, left=2.5, price=0.1)
+
+
 def heavier(store):
     return [replace(source, weight=2.0, tags=("t",)) for source in store.sources()]
 
@@ -39,7 +43,7 @@ WORKS = {
     "own": lambda store, fence: store.own(),
     "add": lambda store, fence: store.add([listing("x"), listing("y")]),
     "change": lambda store, fence: store.change(heavier(store)),
-    "claim": lambda store, fence: store.claim([0, 1, 2], 19.0, fence),
+    "claim": lambda store, fence: store.claim([0, 1, 2], 19.0, fence, some_funds()),
     "release": lambda store, fence: store.release([0, 2], fence),
     "record": lambda store, fence: store.record(some_crawls(store), fence),
     "keep_robots": lambda store, fence: store.keep_robots(some_robots(), fence),

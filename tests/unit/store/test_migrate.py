@@ -6,8 +6,8 @@ import pytest
 from tests.unit.store.making import KILLED, all_of, crawl, die, in_child, listing, opened, record
 
 from dayfly.errors import SchemaMismatch, StaleFence, StoreError
-from dayfly.store import SqliteStore
-from dayfly.store.migrate import APPLICATION, PREVIOUS, VERSION, migrate, statements
+from dayfly.store import Funds, SqliteStore
+from dayfly.store.migrate import APPLICATION, OLDEST, VERSION, migrate, statements, teach
 
 
 def write_first_version(path) -> None:
@@ -33,7 +33,32 @@ def write_first_version(path) -> None:
     db.close()
 
 
-def test_D16_the_previous_version_is_brought_up_to_ours(tmp_path):
+def test_D16_the_second_version_is_brought_up_to_ours(tmp_path):
+    """It was crawled, did not know what was left to spend, and died with a visit under way."""
+    write_first_version(tmp_path / "s.db")
+    db = sqlite3.connect(tmp_path / "s.db", isolation_level=None)
+    teach(db)
+    for statement in statements("002.sql"):
+        db.execute(statement)
+    db.execute("INSERT INTO claim (row, fence, time) VALUES (1, 4, 6)")
+    db.execute("PRAGMA user_version = 2")
+    db.close()
+    store = SqliteStore(tmp_path / "s.db")
+    assert store.check() == []
+    assert store.funds() is None
+    assert [source.id for source in store.sources()] == ["a", "b"]
+    assert len(list(store.items())) == 4
+    fence = store.own()
+    assert store.lost(fence) == [1]
+    funds = Funds(time=7.0, budget=1.0, left=-0.5, price=0.1)
+    store.claim([0], 7.0, fence, funds)
+    store.close()
+    again = SqliteStore(tmp_path / "s.db")
+    assert again.funds() == funds
+    again.close()
+
+
+def test_D16_the_first_version_is_brought_up_to_ours(tmp_path):
     write_first_version(tmp_path / "s.db")
     store = SqliteStore(tmp_path / "s.db")
     assert [(s.id, s.etag, s.kind, s.state) for s in store.sources()] == [
@@ -87,12 +112,12 @@ def test_D16_an_open_store_refuses_to_write_to_a_newer_schema(tmp_path):
         with pytest.raises(StoreError, match=f"schema {VERSION + 1}"):
             write()
     store.close()
-    with pytest.raises(SchemaMismatch, match=f"schema {VERSION + 1}.*reads {PREVIOUS}"):
+    with pytest.raises(SchemaMismatch, match=f"schema {VERSION + 1}.*reads {OLDEST} to {VERSION}"):
         SqliteStore(tmp_path / "s.db")
 
 
 def test_D16_any_other_version_is_refused_and_left_alone(tmp_path):
-    for version in (PREVIOUS - 1, VERSION + 1, 99):
+    for version in (OLDEST - 1, VERSION + 1, 99):
         path = tmp_path / f"{version}.db"
         opened(path).close()
         with sqlite3.connect(path) as db:
@@ -109,7 +134,7 @@ def test_D16_any_other_version_is_refused_and_left_alone(tmp_path):
 )
 @pytest.mark.parametrize("previous", [False, True])
 def test_D16_a_process_killed_during_migration_is_gone_on_from(quick_path, previous, points):
-    """Killed before statements of every step, from nothing and from the previous version."""
+    """Killed before statements of every step, from nothing and from the first version."""
     for point in points:
         path = quick_path / f"{point}.db"
         if previous:

@@ -15,7 +15,7 @@ from tests.unit.store.making import all_of, listing
 from dayfly.errors import BadInput, DayflyError, StaleFence
 from dayfly.estimate import Estimate
 from dayfly.model import Crawl, Item, RobotsCopy, Status
-from dayfly.store import Event, MemoryStore, Record, SqliteStore, State
+from dayfly.store import Event, Funds, MemoryStore, Record, SqliteStore, State
 
 ROWS = st.integers(0, 4)
 TIMES = st.integers(0, 50).map(float)
@@ -82,10 +82,11 @@ class Twins(RuleBasedStateMachine):
         self.fence += 1
         assert self.both(lambda store: store.own()) == self.fence
 
-    @rule(rows=st.lists(ROWS, max_size=3), fence=FENCES)
-    def claim(self, rows, fence):
+    @rule(rows=st.lists(ROWS, max_size=3), fence=FENCES, left=st.sampled_from([None, -0.1, 7.0]))
+    def claim(self, rows, fence, left):
         number = self.allowed(fence)
-        if self.both(lambda store: store.claim(rows, 1.0, number)) is None:
+        funds = None if left is None else Funds(time=1.0, budget=1 / 3, left=left, price=0.0)
+        if self.both(lambda store: store.claim(rows, 1.0, number, funds)) is None:
             assert fence == "mine"
             self.claims.update((row, number) for row in rows)
 

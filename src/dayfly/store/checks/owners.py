@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from dayfly.errors import StaleFence, StoreError
 from dayfly.model import RobotsCopy
-from dayfly.store.base import Event, Store
+from dayfly.store.base import Event, Funds, Store
 from dayfly.store.checks.made import (
     NOW,
     a_crawl,
@@ -78,8 +78,30 @@ def _visits_that_never_ended_are_told_until_released(store: Store) -> None:
     assert store.lost(second) == [], "then no more"
 
 
+def _what_is_left_to_spend_is_kept_with_the_claim(store: Store) -> None:
+    store.add([a_listing("a")])
+    assert store.funds() is None, "nobody has said what is left"
+    old, fence = store.own(), store.own()
+    # Numbers without a short decimal form, and a debt, must come back as they were.
+    first = Funds(time=NOW, budget=1 / 3, left=-0.1 - 0.2, price=1e-300)
+    store.claim([0], NOW, fence, first)
+    assert store.funds() == first, "what is left must be kept bit for bit"
+    store.claim([0], NOW + 1, fence)
+    assert store.funds() == first, "who says nothing changes nothing"
+    more = Funds(time=NOW + 2, budget=2.0, left=70.0, price=0.5)
+    with refused(StaleFence, "an owner of before must not say what is left"):
+        store.claim([], NOW + 2, old, more)
+    with refused(StoreError, "a claim of an unknown row must be refused"):
+        store.claim([0, 1], NOW + 2, fence, more)
+    assert store.funds() == first, "a refused claim must leave what is left alone"
+    store.claim([], NOW + 2, fence, more)
+    store.own()
+    assert store.funds() == more, "what is left outlives its owner"
+
+
 CHECKS: tuple[Callable[[Store], None], ...] = (
     _a_stale_fence_writes_nothing,
     _an_unknown_row_writes_nothing,
     _visits_that_never_ended_are_told_until_released,
+    _what_is_left_to_spend_is_kept_with_the_claim,
 )

@@ -57,6 +57,12 @@ FROM source ORDER BY row;
 -- claim: a visit begins
 INSERT OR REPLACE INTO claim (row, fence, time) VALUES (?, ?, ?);
 
+-- keep_funds: so much is left to spend
+UPDATE owner SET funds_time = ?, funds_budget = ?, funds_left = ?, funds_price = ?;
+
+-- funds: what was left
+SELECT funds_time, funds_budget, funds_left, funds_price FROM owner WHERE funds_time IS NOT NULL;
+
 -- release: a visit has ended, or did not take place
 DELETE FROM claim WHERE row = ?;
 
