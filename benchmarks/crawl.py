@@ -10,6 +10,7 @@ import asyncio
 import gc
 import json
 import os
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -20,10 +21,12 @@ from pathlib import Path
 from benchmarks.crawl_server import START
 
 SOURCES, ENTRIES = 500, 100
-#: Pages that each contender fetches; Scrapy is slow, and its pages are all alike.
-PAGES, SCRAPY_PAGES = 10_000, 3000
-#: Requests under way at once.
-PARALLEL = 64
+#: Pages that each contender fetches in each round, one after another; Scrapy is slow, and its
+#: pages are all alike.
+PAGES, SCRAPY_PAGES, ROUNDS = 4000, 1000, 5
+WHOLE, SCRAPY = "= Dayfly, all of it, SQLite", "Scrapy, minimal spider"
+#: Requests under way at once, as `dayfly run` has it.
+PARALLEL = 128
 #: A second is so many for the crawler: its minimum interval and host spacing are kept.
 SPEED = 3000.0
 #: Rounds of the memory run: as many fetches of as many sources, of few entries each.
@@ -37,36 +40,47 @@ def run() -> None:
 
 # ------------------------------------------------------------------ throughput
 def throughput() -> None:
+    contenders = {
+        "bare aiohttp": "bare",
+        "+ guard, limits, unpacking (fetch.Web)": "web",
+        "+ robots, hints, reading (HttpFetcher)": "fetcher",
+        "+ schedule, learn, record in memory": "memory",
+        WHOLE: "sqlite",
+        SCRAPY: "scrapy",
+    }
     for validators in ("etag", "none"):
+        found: dict[str, list[dict[str, float]]] = {name: [] for name in contenders}
         with server(SOURCES, ENTRIES, validators) as told:
-            found = {
-                "bare aiohttp": child("bare", told, PAGES),
-                "+ guard, limits, unpacking (fetch.Web)": child("web", told, PAGES),
-                "+ robots, hints, reading (HttpFetcher)": child("fetcher", told, PAGES),
-                "+ schedule, learn, record in memory": child("memory", told, PAGES),
-                "= Dayfly, all of it, SQLite": child("sqlite", told, PAGES),
-                "Scrapy, minimal spider": child("scrapy", told, SCRAPY_PAGES),
-            }
+            for _ in range(ROUNDS):
+                for name, what in contenders.items():
+                    pages = SCRAPY_PAGES if what == "scrapy" else PAGES
+                    found[name].append(child(what, told, pages))
         what = "half answer 304" if validators == "etag" else "all bodies sent, half the same"
         show(f"{SOURCES} feeds of {ENTRIES} entries, half changed; {what}", found)
 
 
-def show(title: str, found: dict[str, dict[str, float]]) -> None:
-    print(f"\n{title}")
-    print(f"  {'':40} {'pages':>7} {'pages/s':>9} {'CPU/page':>10} {'step':>9} {'of bare':>8}")
-    bare, before = found["bare aiohttp"], 0.0
-    for name, one in found.items():
-        cpu = one["cpu_s"] / one["pages"]
-        step = "" if name.startswith("Scrapy") else f"{(cpu - before) * 1e6:+6.0f} µs"
-        before = cpu
+def show(title: str, found: dict[str, list[dict[str, float]]]) -> None:
+    print(f"\n{title}; {ROUNDS} rounds, min / median")
+    print(f"  {'':40} {'pages/s':>7} {'CPU per page, µs':>18} {'step':>7} {'of bare':>15}")
+    cpu = {name: [1e6 * one["cpu_s"] / one["pages"] for one in all] for name, all in found.items()}
+    before = 0.0
+    for name, all in found.items():
+        speed = statistics.median(one["pages"] / one["wall_s"] for one in all)
+        middle = statistics.median(cpu[name])
+        step = "" if name == SCRAPY else f"{middle - before:+6.0f}"
+        before = middle
         print(
-            f"  {name:40} {one['pages']:7,.0f} {one['pages'] / one['wall_s']:9,.0f}"
-            f" {cpu * 1e6:7.0f} µs {step:>9} {bare['cpu_s'] / bare['pages'] / cpu:8.1%}"
+            f"  {name:40} {speed:7,.0f} {min(cpu[name]):8,.0f} /{middle:8,.0f} {step:>7}"
+            f" {shared(cpu['bare aiohttp'], cpu[name], '.1%')}"
         )
-    whole, scrapy = found["= Dayfly, all of it, SQLite"], found["Scrapy, minimal spider"]
-    of_scrapy = scrapy["cpu_s"] / scrapy["pages"] / (whole["cpu_s"] / whole["pages"])
-    of_bare = bare["cpu_s"] / bare["pages"] / (whole["cpu_s"] / whole["pages"])
-    print(f"  Dayfly against Scrapy {of_scrapy:.2f}x (aim 3x), of bare {of_bare:.1%} (aim 15 %)")
+    print(f"  Dayfly against Scrapy {shared(cpu[SCRAPY], cpu[WHOLE], '.2f')} times (aim 3)")
+    print(f"  Dayfly, of bare {shared(cpu['bare aiohttp'], cpu[WHOLE], '.1%')} (aim 15 %)")
+
+
+def shared(one: list[float], other: list[float], form: str) -> str:
+    """The ratio of the minima, and that of the medians."""
+    least, middle = min(one) / min(other), statistics.median(one) / statistics.median(other)
+    return f"{least:{form}} / {middle:{form}}"
 
 
 @contextmanager
@@ -165,7 +179,7 @@ async def web(told: dict, meter: Meter) -> None:
 
 
 async def fetcher(told: dict, meter: Meter) -> None:
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     from dayfly.fetch import Guard, HttpFetcher
     from dayfly.store.base import StoredSource

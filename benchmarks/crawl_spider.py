@@ -36,8 +36,8 @@ def main() -> None:
     process = CrawlerProcess(
         {
             "LOG_LEVEL": "ERROR",
-            "CONCURRENT_REQUESTS": 64,
-            "CONCURRENT_REQUESTS_PER_DOMAIN": 64,
+            "CONCURRENT_REQUESTS": 128,
+            "CONCURRENT_REQUESTS_PER_DOMAIN": 128,
             "DOWNLOAD_DELAY": 0,
             "ROBOTSTXT_OBEY": False,
             "COOKIES_ENABLED": False,

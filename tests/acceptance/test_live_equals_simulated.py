@@ -2,10 +2,10 @@
 
 import asyncio
 import itertools
-from dataclasses import replace
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from dayfly.estimate import ArrivalEstimator
 from dayfly.learn.live import LiveEstimator

@@ -122,13 +122,15 @@ class _Listed:
         the operator's last word; a half-life only if it is the source's own, because that of all
         may have been learnt better since.
         """
+        from msgspec.structs import replace as replaced
+
         from dayfly.serve.vocabulary import plain_listing
         from dayfly.store import Listing
 
         answer = office.ask("sources.add", sources=[plain_listing(one) for one in self.all])
         usual = Listing(id="-", url="-").decay
         shared = math.log(2) / self._settings.half_life
-        own = [replace(one, decay=usual) if one.decay == shared else one for one in self._own]
+        own = [replaced(one, decay=usual) if one.decay == shared else one for one in self._own]
         office.ask("sources.add", sources=[plain_listing(one) for one in own], update=True)
         return int(answer["added"])
 

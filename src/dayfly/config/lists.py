@@ -9,8 +9,10 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec.structs import replace
 
 from dayfly.config.addresses import Address, authorization, read_address
 from dayfly.config.entries import entries

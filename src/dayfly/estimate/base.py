@@ -8,12 +8,12 @@ from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from dayfly.model import Crawl, Fleet, Visits
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Estimate:
+class Estimate(Struct, frozen=True, kw_only=True, gc=False):
     """What is believed about one source after one crawl."""
 
     #: The source, by its row in the fleet.

@@ -15,9 +15,11 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 from zlib import crc32
+
+from msgspec.structs import replace
 
 from dayfly.fetch.copies import Copies
 from dayfly.fetch.errors import FetchError

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RobotsCopy:
+class RobotsCopy(Struct, frozen=True, kw_only=True, gc=False):
     """What one robots.txt said to us when it was fetched."""
 
     #: scheme://host:port, lower case, with the port always said.

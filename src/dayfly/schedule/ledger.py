@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -22,7 +22,7 @@ from dayfly.store.base import Listing, Record, State, Store, StoredSource, fleet
 
 #: So many beliefs are changed at a time, so that visits are not held up.
 _BLOCK = 1 << 14
-_LISTED = [field.name for field in fields(Listing)]
+_LISTED = Listing.__struct_fields__
 
 
 @runtime_checkable

@@ -11,8 +11,9 @@ import contextlib
 import math
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from typing import TypeVar
+
+from msgspec.structs import replace
 
 from dayfly.errors import StoreError
 from dayfly.estimate import Estimator

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from dayfly.estimate import Estimator
 from dayfly.fetch import Fetcher

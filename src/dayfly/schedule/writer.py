@@ -11,8 +11,9 @@ import asyncio
 import zlib
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import fields, replace
 from typing import Protocol, TypeVar, runtime_checkable
+
+from msgspec.structs import replace
 
 from dayfly.errors import StoreError
 from dayfly.estimate import Estimate, Estimator
@@ -25,8 +26,8 @@ from dayfly.store.standing import after
 #: Why a visit ended that was given up because the crawler was stopped.
 STOPPED = "stopped"
 _T = TypeVar("_T")
-_FIELDS = [field.name for field in fields(StoredSource)]
-_LISTED = [field.name for field in fields(Listing)]
+_FIELDS = list(StoredSource.__struct_fields__)
+_LISTED = list(Listing.__struct_fields__)
 
 
 @runtime_checkable

@@ -8,12 +8,12 @@ its scale: the mean over all items stays what it was, so that value before and a
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Sequence
 from itertools import islice
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from dayfly.errors import BadInput
 from dayfly.estimate.events import EventEstimator
@@ -126,7 +126,7 @@ def _changes(
     listed = np.array([source.worth for source in sources])
     worth *= float((listed * items).sum() / max((worth * items).sum(), 1e-300))
     return [
-        dataclasses.replace(source, worth=float(worth[source.row]), decay=float(decay[source.row]))
+        replace(source, worth=float(worth[source.row]), decay=float(decay[source.row]))
         for source in sources
         if items[source.row] and source.state != State.REMOVED
     ]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from collections.abc import Sequence
 from typing import Any
+
+from msgspec.structs import replace
 
 from dayfly.errors import BadInput
 from dayfly.serve.directory import find
@@ -49,7 +50,7 @@ async def add(
         source = changes.get(row, present[row])
         if source.state == State.REMOVED:
             source = changed(source, _said(listing) | {"url": listing.url})
-            changes[row] = dataclasses.replace(source, state=State.ACTIVE)
+            changes[row] = replace(source, state=State.ACTIVE)
             revived += 1
         elif update and (said := _different(source, listing)):
             changes[row] = changed(source, said)
@@ -108,7 +109,7 @@ async def pause(house: House, *, source: str, until: float | None = None) -> dic
     """Do not visit it until then, or until it is resumed."""
     found = _living(house, source)
     if until is None:
-        return await _put(house, dataclasses.replace(found, state=State.PAUSED))
+        return await _put(house, replace(found, state=State.PAUSED))
     if until <= house.now():
         raise BadInput("a pause must end in the future")
     pending = found.not_before is not None and found.not_before > house.now()
@@ -118,24 +119,24 @@ async def pause(house: House, *, source: str, until: float | None = None) -> dic
         note = f"paused (then {found.why_not or 'not_before'} until {found.not_before})"
     else:
         note = found.why_not if pending else "paused"
-    return await _put(house, dataclasses.replace(found, not_before=until, why_not=note))
+    return await _put(house, replace(found, not_before=until, why_not=note))
 
 
 async def resume(house: House, *, source: str) -> dict[str, Any]:
     """Visit it again: after a pause, or where it was gone or quarantined."""
     found = _living(house, source)
-    put = dataclasses.replace(found, state=State.ACTIVE, gone_since=None, lost=0)
+    put = replace(found, state=State.ACTIVE, gone_since=None, lost=0)
     # A pause may end early. What the source itself asked for before it may not.
     noted = _PAUSED.fullmatch(found.why_not)
     if noted is not None:
         until = None if noted["until"] is None else float(noted["until"])
-        put = dataclasses.replace(put, not_before=until, why_not=noted["why"] or "")
+        put = replace(put, not_before=until, why_not=noted["why"] or "")
     return await _put(house, put)
 
 
 async def remove(house: House, *, source: str) -> dict[str, Any]:
     """Never visit it again. Its items stay until they expire."""
-    return await _put(house, dataclasses.replace(_living(house, source), state=State.REMOVED))
+    return await _put(house, replace(_living(house, source), state=State.REMOVED))
 
 
 async def change(house: House, *, source: str, **values: Any) -> dict[str, Any]:

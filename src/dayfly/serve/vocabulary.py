@@ -7,15 +7,14 @@ without credentials.
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from dayfly.errors import BadInput, UnknownName
 from dayfly.model import Crawl
@@ -23,7 +22,7 @@ from dayfly.serve.listable import listable
 from dayfly.store import Listing, StoredItem, StoredSource, fleet_of
 
 #: What an operator may set, by the names that `Listing` has for it.
-LISTED = tuple(field.name for field in fields(Listing))
+LISTED = Listing.__struct_fields__
 #: The host follows the address, and the id is for life.
 CHANGEABLE = tuple(name for name in LISTED if name not in ("id", "host"))
 
@@ -54,11 +53,11 @@ def changed(source: StoredSource, given: Mapping[str, Any]) -> StoredSource:
     if "url" not in plain:
         kept["host"] = source.host
     listing = _converted({**kept, **plain, "row": source.row}, new=False)
-    put = dataclasses.replace(source, **{name: getattr(listing, name) for name in LISTED})
+    put = replace(source, **{name: getattr(listing, name) for name in LISTED})
     if (put.url, put.kind, put.select) != (source.url, source.kind, source.select):
-        put = dataclasses.replace(put, etag="", last_modified="", digest="")
+        put = replace(put, etag="", last_modified="", digest="")
     if put.url != source.url:
-        put = dataclasses.replace(put, moved_to="", moved_since=None)
+        put = replace(put, moved_to="", moved_since=None)
     return put
 
 
@@ -110,7 +109,7 @@ def waiting(sources: Sequence[StoredSource], ages: Sequence[float]) -> list[floa
         return []
     # A source may be asked for several times; a fleet wants ids that differ.
     believed = [
-        dataclasses.replace(
+        replace(
             source,
             id=str(number),
             arrival=source.arrival if source.estimate is None else source.estimate.arrival,

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol
 from urllib.parse import urlsplit
+
+from msgspec import Struct
+from msgspec.structs import force_setattr
 
 from dayfly.errors import BadInput
 from dayfly.estimate import Estimate
@@ -39,8 +41,7 @@ class State(StrEnum):
     REMOVED = "removed"  # by the operator; its row stays taken, its items stay until they expire
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Listing:
+class Listing(Struct, frozen=True, kw_only=True, gc=False):
     """A source as the operator lists it."""
 
     #: Chosen by the operator; stable for the life of the source, unique in the store.
@@ -69,7 +70,7 @@ class Listing:
     obey_robots: bool = True
     verify_tls: bool = True
     #: Sent along to this origin only. May hold secrets: shown nowhere.
-    headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    headers: tuple[tuple[str, str], ...] = ()
     #: CSS selectors of a "page": item, link, title, date.
     select: tuple[tuple[str, str], ...] = ()
 
@@ -83,7 +84,11 @@ class Listing:
                 # One host, however its name is written.
                 with contextlib.suppress(UnicodeError):
                     host = host.encode("idna").decode("ascii")
-            object.__setattr__(self, "host", host)
+            force_setattr(self, "host", host)
+
+    def __repr__(self) -> str:
+        told = (name for name in self.__struct_fields__ if name != "headers")
+        return f"{type(self).__name__}({', '.join(f'{n}={getattr(self, n)!r}' for n in told)})"
 
     @property
     def source(self) -> Source:
@@ -99,8 +104,7 @@ class Listing:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoredSource(Listing):
+class StoredSource(Listing, frozen=True, kw_only=True, gc=False):
     """A listed source, its row number, and what the last crawl left behind."""
 
     #: Stable for the life of the store; rows count up from 0 without gaps.
@@ -140,8 +144,7 @@ class StoredSource(Listing):
         return self.title or self.document_title or self.id
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoredItem:
+class StoredItem(Struct, frozen=True, kw_only=True, gc=False):
     """One item, as first seen."""
 
     row: int
@@ -156,8 +159,7 @@ class StoredItem:
     number: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HostState:
+class HostState(Struct, frozen=True, kw_only=True, gc=False):
     """What is remembered about a host."""
 
     host: str
@@ -166,8 +168,7 @@ class HostState:
     crawl_delay: float | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Funds:
+class Funds(Struct, frozen=True, kw_only=True, gc=False):
     """What a crawl had to spend, so that the next one has no more."""
 
     time: float
@@ -179,8 +180,7 @@ class Funds:
     price: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Event:
+class Event(Struct, frozen=True, kw_only=True, gc=False):
     """Somebody was interested: a click, a vote, a share."""
 
     row: int
@@ -189,8 +189,7 @@ class Event:
     amount: float = 1.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Record:
+class Record(Struct, frozen=True, kw_only=True, gc=False):
     """One crawl with its new items only, and the source as it is after it."""
 
     crawl: Crawl

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import fields, replace
+
+from msgspec.structs import replace
 
 from dayfly.errors import StaleFence, StoreError
 from dayfly.model import Crawl, RobotsCopy
@@ -22,7 +23,7 @@ from dayfly.store.keys import clean_text, compared
 from dayfly.store.rows import storable
 
 #: What the operator says about a source, and no crawl can change.
-_LISTED = [field.name for field in fields(Listing) if field.name not in ("url", "host")]
+_LISTED = [name for name in Listing.__struct_fields__ if name not in ("url", "host")]
 
 
 class MemoryStore:
@@ -47,7 +48,7 @@ class MemoryStore:
         check_listings(listings, (source.id for source in self._sources))
         first = len(self._sources)
         for row, listing in enumerate(listings, start=first):
-            listed = {field.name: getattr(listing, field.name) for field in fields(Listing)}
+            listed = {name: getattr(listing, name) for name in Listing.__struct_fields__}
             self._sources.append(StoredSource(row=row, **listed))
         return list(range(first, len(self._sources)))
 

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields, replace
 from struct import pack, unpack
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from dayfly.estimate import Estimate
 from dayfly.model import Crawl, Item, Status
 from dayfly.store.base import Listing, Record, State, StoredItem, StoredSource
 from dayfly.store.keys import clean_text
 
-_LISTED = tuple(field.name for field in fields(Listing))
-_STORED = tuple(field.name for field in fields(StoredSource) if field.name != "estimate")
+_LISTED = Listing.__struct_fields__
+_STORED = tuple(name for name in StoredSource.__struct_fields__ if name != "estimate")
 _BELIEF = tuple(f"estimate_{name}" for name in ("time", "arrival", "decay", "worth", "memory"))
 #: Text about a source that comes from outside.
 _WORDS = ("url", "host", "digest", "why_not", "last_reason", "moved_to", "document_title")

@@ -8,9 +8,10 @@ later.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
+
+from msgspec.structs import replace
 
 from dayfly.estimate import Estimate
 from dayfly.model import Crawl

@@ -179,7 +179,7 @@ def _sources():
         listing_of("https://b.example/", bearer="t0ken", headers={"X-Key": "h3ader"}),
     ]
     for row, one in enumerate(listings):
-        plain = {name: getattr(one, name) for name in one.__dataclass_fields__}
+        plain = {name: getattr(one, name) for name in one.__struct_fields__}
         yield StoredSource(**plain, row=row)
 
 

@@ -3,11 +3,11 @@
 import csv
 import json
 import math
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from dayfly.config.cells import bare, harmless
 from dayfly.config.export import FORMATS
@@ -48,7 +48,7 @@ LISTINGS = [
 
 def stored(listings):
     plain = (
-        {name: getattr(one, name) for name in one.__dataclass_fields__}  # of its own class
+        {name: getattr(one, name) for name in one.__struct_fields__}  # of its own class
         for one in listings
     )
     return [shown_source(StoredSource(**one, row=row)) for row, one in enumerate(plain)]

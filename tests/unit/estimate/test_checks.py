@@ -1,9 +1,8 @@
 """The checks must catch the estimators they are there to catch."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from dayfly.estimate import ArrivalEstimator, Estimate, check_estimator
 from dayfly.model import Crawl, Fleet, Visits

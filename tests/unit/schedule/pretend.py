@@ -1,7 +1,8 @@
 """Stand-ins for the network, and ways to build a loop around them."""
 
 import asyncio
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from dayfly.estimate import ArrivalEstimator
 from dayfly.model import Crawl, Item, Status

@@ -5,10 +5,10 @@ The origin is a real server on loopback, behind the guard; the clock is ours.
 
 import asyncio
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from email.utils import formatdate
 
 import pytest
+from msgspec.structs import replace
 from tests.origin import Origin, redirect, reply
 
 from dayfly.fetch import Guard, HttpFetcher

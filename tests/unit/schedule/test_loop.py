@@ -2,9 +2,9 @@
 
 import asyncio
 import itertools
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 from tests.unit.schedule.pretend import START, Feed, make, stocked
 
 from dayfly.errors import StaleFence, StoreError

@@ -1,10 +1,9 @@
 """How long a source is left alone, and by which rule."""
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from dayfly.errors import BadInput
 from dayfly.model import Crawl, Status

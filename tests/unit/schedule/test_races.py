@@ -2,10 +2,10 @@
 
 import asyncio
 import threading
-from dataclasses import replace
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from tests.unit.schedule.pretend import START, Feed, make, stocked
 
 from dayfly.learn.live import LiveEstimator

@@ -2,10 +2,10 @@
 
 import asyncio
 import itertools
-from dataclasses import replace
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from tests.unit.schedule.pretend import START, Feed, stocked
 
 from dayfly.errors import StaleFence

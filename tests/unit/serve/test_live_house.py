@@ -2,9 +2,10 @@
 
 import asyncio
 import json
-from dataclasses import fields, replace
 
 import pytest
+from msgspec import structs
+from msgspec.structs import replace
 
 from dayfly.errors import BadInput, StoreError
 from dayfly.model import Crawl, Item, Status
@@ -212,9 +213,8 @@ def test_an_errand_with_nobody_due_ends_at_once():
         clock = ManualClock(1000.0)
         store = MemoryStore()
         store.add([listing(0)])
-        import dataclasses
 
-        store.change([dataclasses.replace(store.sources()[0], not_before=5000.0)])
+        store.change([structs.replace(store.sources()[0], not_before=5000.0)])
         fetcher = Feeds(clock)
         loop = resume(store, fetcher, clock, budget=1.0, rules=QUICK)
         Errand(loop)
@@ -266,7 +266,7 @@ def told_of_moves(where):
 
 
 def vars_of(given):
-    return {field.name: getattr(given, field.name) for field in fields(given)}
+    return structs.asdict(given)
 
 
 def test_C13_everybody_moving_to_one_place_is_an_alarm_given_once():

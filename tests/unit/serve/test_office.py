@@ -168,9 +168,9 @@ def test_who_cannot_be_found_is_told_with_a_suggestion(office):
 def test_a_pause_for_some_time_does_not_shorten_what_the_source_asked_for(office, store):
     now = NOW + 100.0
     source = store.sources()[0]
-    import dataclasses
+    from msgspec import structs
 
-    store.change([dataclasses.replace(source, not_before=now + 500, why_not="Retry-After")])
+    store.change([structs.replace(source, not_before=now + 500, why_not="Retry-After")])
     shorter = office.ask("sources.pause", source="feed0", until=now + 100)
     assert (shorter["not_before_at"], shorter["why_not"]) == (now + 500, "Retry-After")
     longer = office.ask("sources.pause", source="feed0", until=now + 900)
@@ -193,20 +193,18 @@ def test_a_pause_ends_when_it_is_ended(office):
 
 
 def test_what_is_gone_or_quarantined_is_revived_by_hand(office, store):
-    import dataclasses
+    from msgspec import structs
 
-    source = dataclasses.replace(
-        store.sources()[1], state=State.QUARANTINED, lost=3, gone_since=NOW
-    )
+    source = structs.replace(store.sources()[1], state=State.QUARANTINED, lost=3, gone_since=NOW)
     store.change([source])
     shown = office.ask("sources.resume", source="feed1")
     assert (shown["state"], shown["lost"], shown["gone_since_at"]) == ("active", 0, None)
 
 
 def test_changes_are_checked_and_a_new_address_forgets_validators(office, store):
-    import dataclasses
+    from msgspec import structs
 
-    store.change([dataclasses.replace(store.sources()[1], etag='"x"', digest="d")])
+    store.change([structs.replace(store.sources()[1], etag='"x"', digest="d")])
     assert office.ask("sources.change", source="feed1", weight=2.5)["weight"] == 2.5
     assert store.sources()[1].etag == '"x"'
     office.ask("sources.change", source="feed1", url="https://new.example.org/")
@@ -289,10 +287,10 @@ def test_what_is_not_an_operation_is_refused(office):
 def test_C10_what_an_answer_was_known_by_goes_with_address_kind_and_selectors(
     office, store, way, change
 ):
-    import dataclasses
+    from msgspec import structs
 
     known = {"etag": '"x"', "last_modified": "Mon", "digest": "d"}
-    store.change([dataclasses.replace(store.sources()[1], **known)])
+    store.change([structs.replace(store.sources()[1], **known)])
     if way == "sources.change":
         office.ask(way, source="feed1", **change)
     elif "url" not in change:  # an update goes by the id and keeps the address
@@ -305,9 +303,9 @@ def test_C10_what_an_answer_was_known_by_goes_with_address_kind_and_selectors(
 
 
 def test_validators_stay_where_nothing_of_that_changes(office, store):
-    import dataclasses
+    from msgspec import structs
 
-    store.change([dataclasses.replace(store.sources()[1], etag='"x"', digest="d")])
+    store.change([structs.replace(store.sources()[1], etag='"x"', digest="d")])
     office.ask("sources.change", source="feed1", tags=["other"], url=store.sources()[1].url)
     assert (store.sources()[1].etag, store.sources()[1].digest) == ('"x"', "d")
 
@@ -317,13 +315,13 @@ def test_worth_is_told_once(office):
 
 
 def test_an_index_is_made_once_for_an_import_in_portions(store):
-    import dataclasses
+    from msgspec import structs
 
     from dayfly.serve.directory import Known
 
     sources = store.sources()
     first = Known.of(sources, None)
-    sources.append(dataclasses.replace(sources[0], row=3, id="late", url="https://late.org/"))
+    sources.append(structs.replace(sources[0], row=3, id="late", url="https://late.org/"))
     again = Known.of(sources, first)
     assert again is first
     assert again.row("late", "") == again.row("", "https://late.org/") == 3

@@ -4,7 +4,8 @@ import os
 import signal
 import sys
 import traceback
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from dayfly.estimate import Estimate
 from dayfly.model import Crawl, Item, Status

@@ -1,8 +1,7 @@
 """The checks must catch the stores they are there to catch."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from dayfly.store import MemoryStore, check_store
 

@@ -5,9 +5,9 @@ import random
 import shutil
 import signal
 import time
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 from tests.unit.store.making import KILLED, all_of, crawl, die, in_child, listing, opened, record
 
 from dayfly.model import RobotsCopy

@@ -4,9 +4,9 @@ import itertools
 import os
 import sqlite3
 import stat
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 from tests.unit.store.making import crawl, listing, opened, record
 
 from dayfly.errors import BadInput, SchemaMismatch, StaleFence, StoreError

@@ -1,11 +1,11 @@
 """How a source stands after a visit."""
 
 import random
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from dayfly.estimate import Estimate
 from dayfly.model import Crawl, Item, Status

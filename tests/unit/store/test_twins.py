@@ -2,13 +2,13 @@
 
 import shutil
 import tempfile
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from msgspec.structs import replace
 from tests.unit.store.conftest import QUICK
 from tests.unit.store.making import all_of, listing
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from dayfly.estimate import Estimate
 from dayfly.model import Crawl, Item, Status
@@ -96,7 +97,7 @@ def all_of(store: Store) -> tuple[Sequence[object], ...]:
 
 def stored(listing: Listing, row: int = 0) -> StoredSource:
     """The listing as the store should have it."""
-    names = Listing.__dataclass_fields__
+    names = Listing.__struct_fields__
     return StoredSource(row=row, **{name: getattr(listing, name) for name in names})
 
 

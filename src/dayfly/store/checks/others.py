@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from dayfly.model import RobotsCopy, Status
 from dayfly.store.base import Event, HostState, Store
