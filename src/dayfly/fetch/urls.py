@@ -7,6 +7,7 @@ address that comes out is the very object that the client is given.
 
 from __future__ import annotations
 
+import functools
 import re
 from typing import TYPE_CHECKING
 
@@ -33,6 +34,8 @@ class Forbidden(Exception):
     passing = False
 
 
+# The same sources are asked again and again.
+@functools.lru_cache(maxsize=4096)
 def check_url(text: str) -> URL:
     r"""The address to ask, without its fragment; raises `Forbidden` for what could be misread.
 

@@ -308,9 +308,9 @@ def _clearing(score: Array, cost: Array, least: float, budget: float, guess: flo
 def _visits(crawls: Sequence[Crawl], answered: Array) -> Visits:
     """Crawls as columns: of each its new items last, others that were visible before them."""
     time = max(crawl.time for crawl in crawls)
-    published: list[float] = []
-    worth: list[float] = []
-    start, new = [0], []
+    dates: list[float] = []
+    worths: list[float] = []
+    hidden, oldest, new = [], [], []
     for crawl, first in zip(crawls, np.isinf(answered).tolist(), strict=True):
         # An item without a date came now; at a first visit it says nothing.
         items = [
@@ -319,21 +319,24 @@ def _visits(crawls: Sequence[Crawl], answered: Array) -> Visits:
             if item.published is not None or not first
         ]
         items.sort()
-        hidden = max(crawl.visible - len(crawl.items), 0)
-        oldest = crawl.time - (crawl.oldest_s if crawl.oldest_s is not None else 0.0)
-        published += [oldest] * hidden
-        published += [date for date, _ in items]
-        worth += [1.0] * hidden
-        worth += [value for _, value in items]
-        start.append(len(published))
+        dates += [date for date, _ in items]
+        worths += [value for _, value in items]
         new.append(len(items))
+        hidden.append(max(crawl.visible - len(crawl.items), 0))
+        oldest.append(crawl.time - (crawl.oldest_s if crawl.oldest_s is not None else 0.0))
+    # Of what was seen before, only its number and the oldest are known.
+    shown = np.array(hidden) + np.array(new)
+    start = np.concatenate([[0], np.cumsum(shown)])
+    known = np.arange(start[-1]) < np.repeat(start[:-1] + hidden, shown)
+    published, worth = np.repeat(np.array(oldest), shown), np.ones(len(known))
+    published[~known], worth[~known] = dates, worths
     return Visits(
         time=time,
         row=np.array([crawl.row for crawl in crawls]),
         gap=time - answered,
-        start=np.array(start),
-        published=np.array(published, dtype=np.float64),
-        worth=np.array(worth, dtype=np.float64),
+        start=start,
+        published=published,
+        worth=worth,
         new=np.array(new),
         value=np.array([crawl.value for crawl in crawls]),
     )
