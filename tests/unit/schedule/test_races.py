@@ -183,10 +183,11 @@ def test_a_crawl_that_is_cancelled_while_it_claims_leaves_no_claim_behind():
 
 
 def test_a_visit_that_does_not_let_go_does_not_keep_the_crawl_from_ending(monkeypatch):
-    import dayfly.schedule.loop as module
+    from dayfly.schedule import loop as deciding
+    from dayfly.schedule import visiting
 
-    monkeypatch.setattr(module, "_GRACE_S", 0.01)
-    monkeypatch.setattr(module, "_LETTING_GO_S", 0.01)
+    monkeypatch.setattr(deciding, "_GRACE_S", 0.01)
+    monkeypatch.setattr(visiting, "_LETTING_GO_S", 0.01)
     loop, feed, store, *_ = make(n=1, clock=FastClock(1.0, START))
 
     async def clinging(source) -> Crawl:
