@@ -23,7 +23,7 @@ from benchmarks.crawl_server import START
 SOURCES, ENTRIES = 500, 100
 #: Pages that each contender fetches in each round, one after another; Scrapy is slow, and its
 #: pages are all alike.
-PAGES, SCRAPY_PAGES, ROUNDS = 4000, 1000, 5
+PAGES, SCRAPY_PAGES, ROUNDS = 4000, 1000, 3
 WHOLE, SCRAPY = "= Dayfly, all of it, SQLite", "Scrapy, minimal spider"
 #: Requests under way at once, as `dayfly run` has it.
 PARALLEL = 128

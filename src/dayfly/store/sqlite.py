@@ -22,7 +22,7 @@ from dayfly.store.base import (
 )
 from dayfly.store.database import Database, no_source
 from dayfly.store.integrity import find_problems
-from dayfly.store.keys import clean_text, hashes
+from dayfly.store.keys import Remembered, clean_text, hashes
 from dayfly.store.recording import record
 from dayfly.store.rows import (
     listing_row,
@@ -45,6 +45,7 @@ class SqliteStore:
     def __init__(self, path: str | PathLike[str]) -> None:
         self._file = Database(path)
         self._ask = self._file.ask
+        self._remembered = Remembered()
         self.path = self._file.path
 
     def add(self, sources: Iterable[Listing]) -> list[int]:
@@ -120,10 +121,16 @@ class SqliteStore:
 
     def unseen(self, row: int, keys: Sequence[str]) -> set[str]:
         """Those of the keys that are not known for this source."""
-        numbers = msgspec.json.encode(hashes(keys)).decode()
+        known = self._remembered.of(row)
+        asked = [key for key in keys if key not in known]
+        if not asked:
+            return set()
+        numbers = msgspec.json.encode(hashes(asked)).decode()
         with self._file.reading() as db:
             found = db.execute(self._ask["unseen"], (row, numbers)).fetchall()
-        return {keys[place] for (place,) in found}
+        unseen = {asked[place] for (place,) in found}
+        self._remembered.keep(row, set(keys) - unseen)
+        return unseen
 
     def record(self, records: Sequence[Record], fence: int) -> None:
         """Store these crawls whole, or refuse them whole."""
