@@ -19,6 +19,7 @@ _CHARSET = re.compile(r"""charset\s*=\s*["']?([A-Za-z0-9._:-]{1,40})""", re.IGNO
 _META = re.compile(
     rb"""<meta\b[^>]{0,200}?\bcharset\s*=\s*["']?([A-Za-z0-9._:-]{1,40})""", re.IGNORECASE
 )
+_COMMENT = re.compile(rb"<!--.*?-->", re.DOTALL)
 #: Web pages say it within so many bytes, or not at all.
 _HEAD = 1024
 _MARKS = (
@@ -69,7 +70,10 @@ def page_as_utf8(body: bytes, content_type: str = "") -> bytes:
     >>> page_as_utf8('<meta charset="iso-8859-1"><p>é</p>'.encode("latin-1")).decode()
     '<meta charset="iso-8859-1"><p>é</p>'
     """
-    if not _CHARSET.search(content_type[:300]) and (found := _META.search(body[:_HEAD])):
+    said = _CHARSET.search(content_type[:300])
+    if not (said and _known(said[1]) is not None) and (
+        found := _META.search(_COMMENT.sub(b"", body[:_HEAD]))
+    ):
         content_type = f"text/html; charset={found[1].decode()}"
     return as_utf8(body, content_type)
 

@@ -26,7 +26,8 @@ FREE, _ROW, _WIDTH = NEEDED, NEEDED + 1, 8
 _FEW, _MANY = 1 << 14, 1 << 16
 _RUNS = 8
 _BLOCK = 1 << 14
-#: Who never reaches the level is an entry all the same; an infinite instant is a free place.
+#: Who never reaches the level, or always has, is an entry all the same; an infinite instant is a
+#: free place, and no horizon is minus infinity.
 _LAST = np.finfo(float).max
 _NOBODY: Rows = np.empty(0, dtype=np.int64)
 _LINE = np.dtype((np.void, 8 * _WIDTH))
@@ -66,7 +67,7 @@ class Front:
     ) -> None:
         """New entries; held if they have reached the level and only wait to be free."""
         at = self._places(len(rows))
-        instants = np.minimum(instants, _LAST)
+        instants = np.clip(instants, -_LAST, _LAST)
         entry = np.empty((len(rows), _WIDTH))
         entry[:, :NEEDED], entry[:, FREE] = record[:NEEDED].T, free
         entry[:, _ROW] = rows
@@ -115,8 +116,9 @@ class Front:
         if now >= self._horizon:
             self._look_out(now)
         elif len(self._soon) > _RUNS:
-            instants, places = zip(*self._soon, strict=True)
-            self._soon = [(np.concatenate(instants), np.concatenate(places))]
+            when, at = (np.concatenate(column) for column in zip(*self._soon, strict=True))
+            left = when < np.inf  # the others have come
+            self._soon = [(when[left], at[left])]
         found = [_NOBODY]
         for when, at in self._soon:
             ripe = np.flatnonzero(when <= now)
@@ -144,7 +146,7 @@ class Front:
     def _renew(self, places: Rows, *, inner: bool) -> None:
         for first in range(0, len(places), _BLOCK):
             at = places[first : first + _BLOCK]
-            self._instant[at] = np.minimum(self._reach(*self._entries(at), inner), _LAST)
+            self._instant[at] = np.clip(self._reach(*self._entries(at), inner), -_LAST, _LAST)
         self._inner[places] = inner
 
     def _look_out(self, now: float) -> None:

@@ -20,6 +20,8 @@ from dayfly.schedule.scheduler import AHEAD_S, Scheduler
 from dayfly.schedule.writer import STOPPED, Writer
 from dayfly.store.base import Listing, Record, State, Store, StoredSource, fleet_of
 
+#: How long a visit to everybody takes is worked out so often, seconds: it changes slowly.
+_ROUND = 60.0
 #: So many beliefs are changed at a time, so that visits are not held up.
 _BLOCK = 1 << 14
 _LISTED = Listing.__struct_fields__
@@ -82,6 +84,8 @@ class Ledger:
         #: Worth that is published per second by those who are crawled, as far as we know.
         self._published = np.array([_published(source) for source in writer.sources])
         self._cost = np.array([source.cost for source in writer.sources])
+        #: When it was last worked out how long one visit to everybody takes.
+        self._reckoned = -math.inf
 
     def pass_time(self, now: float) -> None:
         """It is so late: so much was published meanwhile, and has the clock been set?"""
@@ -93,8 +97,10 @@ class Ledger:
         self._leapt -= leapt
         self.counts.expected += (passed - leapt) * float(self._published.sum())
         self._now = max(now, self._now)
-        everybody, budget = self._cost.sum(where=self._published > 0), self._scheduler.funds.budget
-        self._writer.round_s = float(everybody / budget) if budget > 0 else 0.0
+        if now >= self._reckoned + _ROUND:
+            everybody, pace = self._cost.sum(where=self._published > 0), self._scheduler.pace
+            self._writer.round_s = float(everybody / pace) if pace > 0 else 0.0
+            self._reckoned = now
         if jumped:
             what = "ahead; so are we" if jumped > 0 else "back; we go on, a little slower"
             said = f"the clock was set {abs(jumped):.0f} s {what}"

@@ -8,7 +8,6 @@ when it is stored.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
@@ -186,8 +185,6 @@ class Loop:
             self._scribe.close()
             done, _ = await asyncio.wait([scribe], timeout=_LAST_WORDS_S)
             scribe.cancel()
-            if done:
-                self._keep_funds()
             self._writer.close()
             if done and not scribe.cancelled():
                 scribe.exception()  # heard, also where another error ends us
@@ -241,14 +238,6 @@ class Loop:
         """A visit has ended: is there room for more, and are there more?"""
         if self._hungry and 2 * len(self._visiting.under_way) <= self._parallel:
             self._wake.set()
-
-    # The end.
-
-    def _keep_funds(self) -> None:
-        """What is left at the end, and the price; where it cannot be stored the last claim says."""
-        funds = self.scheduler.funds
-        with contextlib.suppress(StoreError):
-            self.ask_now(lambda store: store.claim([], funds.time, self.fence, funds))
 
     # For the scribe.
 

@@ -56,6 +56,15 @@ class Market:
             return self.pricing.threshold(self._purse.full)
         return self.pricing.base
 
+    @property
+    def markup(self) -> float:
+        """The price as learnt, over the one that the relaxed problem has."""
+        return self.pricing.base / self._solved if self._solved > 0 else 1.0
+
+    def go_on(self, markup: float) -> None:
+        """Carry on with what an earlier run learnt; the sources may be others by now."""
+        self.pricing.steer(markup)
+
     def asked(self, left: float) -> float:
         """The price for who is next, with so much in the purse; none where the budget is filled."""
         purse = self._purse

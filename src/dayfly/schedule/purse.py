@@ -92,7 +92,11 @@ class Purse:
         A clock that was ahead then brings nothing. Debts beyond what could be saved are let go:
         the budget may have been another one.
         """
-        self.left, self.filled_at = max(left, -self.burst), min(then, now)
+        if not (math.isfinite(left) and math.isfinite(then)):
+            return
+        # Who may spend nothing now does not live on savings either.
+        most = math.inf if self.budget > 0 else 0.0
+        self.left, self.filled_at = min(max(left, -self.burst), most), min(then, now)
         self.fill(now)
 
     def fill(self, now: float) -> float:

@@ -46,7 +46,7 @@ class Repeats:
             self._tries += 1
             if self._tries == 1:
                 self._since = notice.time
-            elif notice.time < self._told + _AGAIN_S:
+            elif 0.0 <= notice.time - self._told < _AGAIN_S:
                 return
             self._told = notice.time
         if self._tries > 1:

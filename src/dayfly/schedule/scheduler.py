@@ -73,8 +73,8 @@ class Scheduler:
         When each source was last visited and when it may be again (None or NaN: never, at once):
         what a store remembers.
     funds
-        What an earlier run had left: this one goes on with it, and with its price if the budget is
-        the same.
+        What an earlier run had left, and what it had learnt of the price: this one goes on with
+        both.
     floor_share
         Most of the budget that goes to sources not visited for `max_interval`.
 
@@ -135,8 +135,8 @@ class Scheduler:
         houses.grow(roster.hosts.known, roster.groups.known, roster.dearest, now)
         self._lock = threading.RLock()
         self._desk = Desk(roster, houses, purse, own, floor_share, now)
-        if funds is not None and funds.budget == self.funds.budget and funds.price > 0:
-            self._desk.market.pricing.base = funds.price
+        if funds is not None:
+            self._desk.market.go_on(funds.markup)
 
     @_locked
     def state(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
@@ -165,6 +165,12 @@ class Scheduler:
 
     @property
     @_locked
+    def pace(self) -> float:
+        """Cost units per second."""
+        return self._desk.purse.budget / (self._desk.purse.epoch or 1.0)
+
+    @property
+    @_locked
     def fleet(self) -> Fleet:
         """The sources as they are believed to be now."""
         return self._desk.roster.fleet()
@@ -178,12 +184,9 @@ class Scheduler:
     @property
     @_locked
     def funds(self) -> Funds:
-        """What is left of the budget, and the price as learnt: what the next run goes on with."""
+        """What is left of the budget, and what was learnt of the price: for the next run."""
         purse = self._desk.purse
-        return Funds(
-            time=purse.filled_at, budget=purse.budget / (purse.epoch or 1.0), left=purse.left,
-            price=self._desk.market.pricing.base,
-        )  # fmt: skip
+        return Funds(time=purse.filled_at, left=purse.left, markup=self._desk.market.markup)
 
     @_locked
     def source(self, row: int) -> Source:

@@ -12,7 +12,7 @@ from dayfly.fetch import HttpFetcher, Target
 from dayfly.model import Crawl
 from dayfly.schedule import Loop, ManualClock, Rules, Scheduler, resume
 from dayfly.serve.directory import Known
-from dayfly.store import HostState, Listing, MemoryStore, State, Store, StoredSource
+from dayfly.store import Funds, HostState, Listing, MemoryStore, State, Store, StoredSource
 
 T = TypeVar("T")
 
@@ -142,7 +142,7 @@ class StillHouse:
 
     def twin(self, rules: Rules) -> StillHouse:
         """One that knows the same and may be changed: nothing of it reaches the store."""
-        made = StillHouse(twin_of(self.sources()), self.now, rules)
+        made = StillHouse(twin_of(self.sources(), self._store.funds()), self.now, rules)
         made._hosts = self._store.hosts()
         return made
 
@@ -181,7 +181,7 @@ class StillHouse:
         """What a crawler would begin with: made from a copy, so that nothing is changed by it."""
         if budget is None:
             return None
-        twin = twin_of(self.sources())
+        twin = twin_of(self.sources(), self._store.funds())
         loop = resume(twin, _Nowhere(), ManualClock(self.now()), budget=budget, rules=self.rules)
         for host in self._store.hosts() if self._hosts is None else self._hosts:
             if host.not_before is not None and host.not_before > self.now():
@@ -189,11 +189,13 @@ class StillHouse:
         return loop.scheduler
 
 
-def twin_of(sources: Sequence[StoredSource]) -> MemoryStore:
+def twin_of(sources: Sequence[StoredSource], funds: Funds | None = None) -> MemoryStore:
     """The sources of a store in memory, with all that is known about them; without items."""
     twin = MemoryStore()
     twin.add(sources)
     twin.change(sources)
+    if funds is not None:
+        twin.claim([], funds.time, twin.own(), funds)
     return twin
 
 

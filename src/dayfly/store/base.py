@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
-from typing import Protocol
+from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 from msgspec import Struct
@@ -86,9 +86,14 @@ class Listing(Struct, frozen=True, kw_only=True, gc=False):
                     host = host.encode("idna").decode("ascii")
             force_setattr(self, "host", host)
 
+    # Both ways to show it, ours and rich's, leave the secrets out.
+    def __rich_repr__(self) -> list[tuple[str, Any]]:
+        names = (name for name in self.__struct_fields__ if name != "headers")
+        return [(name, getattr(self, name)) for name in names]
+
     def __repr__(self) -> str:
-        told = (name for name in self.__struct_fields__ if name != "headers")
-        return f"{type(self).__name__}({', '.join(f'{n}={getattr(self, n)!r}' for n in told)})"
+        told = ", ".join(f"{name}={value!r}" for name, value in self.__rich_repr__())
+        return f"{type(self).__name__}({told})"
 
     @property
     def source(self) -> Source:
@@ -172,12 +177,10 @@ class Funds(Struct, frozen=True, kw_only=True, gc=False):
     """What a crawl had to spend, so that the next one has no more."""
 
     time: float
-    #: Cost units per second, and how many were left of what could be saved up; negative where it
-    #: was overdrawn.
-    budget: float
+    #: Cost units that were left of what could be saved up; negative where it was overdrawn.
     left: float
-    #: Worth of one unit, as learnt under this budget.
-    price: float
+    #: The price as learnt, over the price that was reckoned from what is believed of the sources.
+    markup: float = 1.0
 
 
 class Event(Struct, frozen=True, kw_only=True, gc=False):

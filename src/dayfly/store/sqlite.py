@@ -96,15 +96,15 @@ class SqliteStore:
                     raise no_source(row)
             db.executemany(self._ask["claim"], ((int(row), fence, time) for row in rows))
             if funds is not None:
-                kept = (funds.time, funds.budget, funds.left, funds.price)
+                kept = (funds.time, funds.left, funds.markup)
                 db.execute(self._ask["keep_funds"], kept)
 
     def funds(self) -> Funds | None:
         """What the last claim left."""
         with self._file.reading() as db:
             found = db.execute(self._ask["funds"]).fetchall()
-        for time, budget, left, price in found:
-            return Funds(time=time, budget=budget, left=left, price=price)
+        for time, left, markup in found:
+            return Funds(time=time, left=left, markup=markup)
         return None
 
     def release(self, rows: Sequence[int], fence: int) -> None:

@@ -58,6 +58,12 @@ def test_a_page_may_say_its_encoding_in_its_head(read):
     page = '<html><head><meta charset="windows-1251"></head><li><a href="/1">Новости</a></li>'
     document = read(page.encode("cp1251"), kind="page", select={"item": "li"})
     assert [item.title for item in document.items] == ["Новости"]
+    # An encoding that nobody knows counts as not said; what is in a comment is not said at all.
+    unknown = {"kind": "page", "select": {"item": "li"}, "content_type": "text/html; charset=foo"}
+    assert [item.title for item in read(page.encode("cp1251"), **unknown).items] == ["Новости"]
+    hidden = page.replace("<meta", "<!-- <meta").replace('1251">', '1251"> -->')
+    document = read(hidden.encode(), kind="page", select={"item": "li"})
+    assert [item.title for item in document.items] == ["Новости"]
     # The header comes first.
     head = {"kind": "page", "select": {"item": "li"}, "content_type": "text/html; charset=utf-8"}
     assert [item.title for item in read(page.encode(), **head).items] == ["Новости"]

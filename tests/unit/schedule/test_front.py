@@ -110,3 +110,24 @@ def test_a_mark_that_moves_concerns_its_own_stage():
     # Whoever reaches the outer mark before the horizon waits for the inner one from then on.
     line.pop(101.5)
     assert (line.front.renew(inner=True), line.front.renew(inner=False)) == (30, 0)
+
+
+def test_who_has_come_is_not_on_the_list_for_ever():
+    line, rows = Line(10), np.arange(10)
+    line.front._span = 1e6  # so far ahead that nobody looks out anew
+    for now in np.arange(0.0, 4000.0, 4.0):
+        line.enter(rows, now, np.full(10, now), inner=True)
+        assert len(line.pop(now + 3.5)[0]) == 10
+    assert sum(len(when) for when, _ in line.front._soon) <= 10 * (front._RUNS + 2)
+    assert line.front._n <= 20
+
+
+def test_who_has_always_been_ripe_leaves_its_place_behind():
+    line, rows = Line(10), np.arange(10)
+    for _ in range(50):
+        line.wait[True] = 3.0
+        line.enter(rows, 0.0, np.full(10, -np.inf), inner=True)
+        line.wait[True] = -np.inf
+        line.front.renew(inner=True)  # there is no horizon after this
+        line.leave(rows)
+    assert line.front._n == 10

@@ -32,7 +32,7 @@ def some_events():
 
 
 def some_funds():
-    return Funds(time=19.0, budget=1.0, left=2.5, price=0.1)
+    return Funds(time=19.0, left=2.5, markup=0.1)
 
 
 def heavier(store):

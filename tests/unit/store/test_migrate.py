@@ -50,7 +50,7 @@ def test_D16_the_second_version_is_brought_up_to_ours(tmp_path):
     assert len(list(store.items())) == 4
     fence = store.own()
     assert store.lost(fence) == [1]
-    funds = Funds(time=7.0, budget=1.0, left=-0.5, price=0.1)
+    funds = Funds(time=7.0, left=-0.5, markup=0.1)
     store.claim([0], 7.0, fence, funds)
     store.close()
     again = SqliteStore(tmp_path / "s.db")

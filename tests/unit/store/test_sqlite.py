@@ -11,7 +11,7 @@ from tests.unit.store.making import crawl, listing, opened, record
 
 from dayfly.errors import BadInput, SchemaMismatch, StaleFence, StoreError
 from dayfly.model import Item
-from dayfly.store import Event, Record, SqliteStore, check_store
+from dayfly.store import Event, Record, SqliteStore, StoredSource, check_store
 
 
 def test_it_keeps_the_promises_of_every_store(quick_path):
@@ -237,3 +237,12 @@ def test_the_check_tells_what_does_not_fit_together(tmp_path):
     db.execute("CREATE TRIGGER evil AFTER INSERT ON item BEGIN DELETE FROM item; END")
     assert store.check() == ["parts that are missing or not ours: trigger evil"]
     store.close()
+
+
+def test_secrets_are_shown_nowhere():
+    from rich.pretty import pretty_repr
+
+    secret = StoredSource(row=0, id="a", url="http://a.example/", headers=(("X-Key", "SECRET"),))
+    assert secret.headers
+    for shown in (repr(secret), str(secret), pretty_repr(secret), f"{[secret]}"):
+        assert "SECRET" not in shown

@@ -85,7 +85,7 @@ class Twins(RuleBasedStateMachine):
     @rule(rows=st.lists(ROWS, max_size=3), fence=FENCES, left=st.sampled_from([None, -0.1, 7.0]))
     def claim(self, rows, fence, left):
         number = self.allowed(fence)
-        funds = None if left is None else Funds(time=1.0, budget=1 / 3, left=left, price=0.0)
+        funds = None if left is None else Funds(time=1.0, left=left, markup=1 / 3)
         if self.both(lambda store: store.claim(rows, 1.0, number, funds)) is None:
             assert fence == "mine"
             self.claims.update((row, number) for row in rows)

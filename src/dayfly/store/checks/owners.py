@@ -83,12 +83,12 @@ def _what_is_left_to_spend_is_kept_with_the_claim(store: Store) -> None:
     assert store.funds() is None, "nobody has said what is left"
     old, fence = store.own(), store.own()
     # Numbers without a short decimal form, and a debt, must come back as they were.
-    first = Funds(time=NOW, budget=1 / 3, left=-0.1 - 0.2, price=1e-300)
+    first = Funds(time=NOW, left=-0.1 - 0.2, markup=1e-300)
     store.claim([0], NOW, fence, first)
     assert store.funds() == first, "what is left must be kept bit for bit"
     store.claim([0], NOW + 1, fence)
     assert store.funds() == first, "who says nothing changes nothing"
-    more = Funds(time=NOW + 2, budget=2.0, left=70.0, price=0.5)
+    more = Funds(time=NOW + 2, left=70.0, markup=0.5)
     with refused(StaleFence, "an owner of before must not say what is left"):
         store.claim([], NOW + 2, old, more)
     with refused(StoreError, "a claim of an unknown row must be refused"):

@@ -58,10 +58,11 @@ FROM source ORDER BY row;
 INSERT OR REPLACE INTO claim (row, fence, time) VALUES (?, ?, ?);
 
 -- keep_funds: so much is left to spend
-UPDATE owner SET funds_time = ?, funds_budget = ?, funds_left = ?, funds_price = ?;
+UPDATE owner SET funds_time = ?, funds_left = ?, funds_markup = ?;
 
--- funds: what was left
-SELECT funds_time, funds_budget, funds_left, funds_price FROM owner WHERE funds_time IS NOT NULL;
+-- funds: what was left; a number that is none is stored as NULL
+SELECT funds_time, funds_left, funds_markup FROM owner
+WHERE funds_time IS NOT NULL AND funds_left IS NOT NULL AND funds_markup IS NOT NULL;
 
 -- release: a visit has ended, or did not take place
 DELETE FROM claim WHERE row = ?;
