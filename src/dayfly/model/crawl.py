@@ -16,8 +16,8 @@ class Status(StrEnum):
     REFUSED = "refused"  # we did not ask, or were asked to stay away (robots, guard, 401, 403, 410)
 
 
-# Structs, because many are made: a hundred items for every document. A frozen dataclass takes ten
-# times as long.
+# Structs, because many are made: a hundred items for every document. Frozen dataclasses take much
+# longer to make and to change.
 class Item(Struct, frozen=True, kw_only=True, gc=False):
     """One thing that a source published."""
 

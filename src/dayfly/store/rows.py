@@ -135,8 +135,8 @@ def storable(record: Record) -> Record:
     """The same with text that a file can hold; a validator that would change is dropped instead."""
     crawl, source = record.crawl, record.source
     items = tuple(
-        msgspec.structs.replace(item, key=clean_text(item.key), title=clean_text(item.title),
-                                link=clean_text(item.link))
+        replace(item, key=clean_text(item.key), title=clean_text(item.title),
+                link=clean_text(item.link))
         for item in crawl.items
     )  # fmt: skip
     crawl = replace(crawl, items=items, reason=clean_text(crawl.reason))
