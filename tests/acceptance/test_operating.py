@@ -308,8 +308,10 @@ def test_follow_tells_what_comes_in(here):
         until(lambda: (here / "dayfly.db.sock").exists())
         command = [sys.executable, "-m", "dayfly", "items", "--follow", "--since", "1h"]
         with subprocess.Popen(
-            [*command, "--format", "jsonl"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
-        ) as follower:
+            [*command, "--format", "jsonl"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            # Whoever runs the tests in the background has us ignore Ctrl-C.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        ) as follower:  # fmt: skip
             seen = [json.loads(follower.stdout.readline())["key"] for _ in range(30)]
             follower.send_signal(signal.SIGINT)
             assert follower.wait(20) == 0
