@@ -21,7 +21,8 @@ import pytest
 
 from dayfly.fetch import Guard, HttpFetcher
 from dayfly.lab.web import draw_plan, item_of, read_log
-from dayfly.lab.web.log import early_polls
+from dayfly.lab.web.log import Served, early_polls
+from dayfly.model import Crawl, Status
 from dayfly.schedule import FastClock, Recorded, Rules, resume
 from dayfly.store import Listing, SqliteStore, State, owned
 
@@ -43,6 +44,21 @@ def test_D02_two_hundred_kills_lose_nothing_store_nothing_twice_and_ask_nobody_e
 def test_D02_a_thousand_kills(tmp_path):
     figures = kill_again_and_again(tmp_path, cycles=1000, seed=random.randrange(10**9))
     judge(figures, cycles=1000)
+
+
+def test_a_wish_that_was_lost_with_its_visit_binds_nobody():
+    def said(row, time, retry_after=0):
+        return Served(time, 0, "/", 429 if retry_after else 200, row, 0, 0, retry_after)
+
+    def made(row, time, reason=""):
+        return Crawl(row=row, time=time, status=Status.UNCHANGED, reason=reason)
+
+    served = [said(0, 10.0, 60), said(1, 20.0, 60), said(2, 30.0, 60), said(3, 40.0, 60)]
+    # The first was stored; the second was not, and is asked again later; the third was not, and
+    # is never asked again; after the fourth was lost robots.txt forbade to ask once more.
+    served += [said(1, 90.0)]
+    visits = [made(0, 11.0), made(1, 91.0), made(3, 55.0, "robots: disallowed")]
+    assert [one.retry_after for one in _heard(served, visits)] == [60, 0, 0, 0, 0]
 
 
 def judge(figures, cycles):
@@ -174,13 +190,18 @@ def account(store, plan, served, promises):
         print(one)
     return {
         "visits": len(visits),
-        "visits that asked": sum(not visit.reason.startswith("robots") for visit in visits),
+        "visits that asked": sum(map(_asked, visits)),
         "items": len(items),
         "items lost": len(missing),
         "items stored twice": sum(count - 1 for count in stored.values()),
         "early polls": len(broken),
         "early by rule": dict(Counter(getattr(one, "rule", "promise") for one in broken)),
     }
+
+
+def _asked(visit):
+    """Whether it came to a request for the document itself."""
+    return not visit.reason.startswith("robots")
 
 
 def _heard(served, visits):
@@ -191,7 +212,8 @@ def _heard(served, visits):
     """
     ended = defaultdict(list)
     for visit in visits:
-        ended[visit.row].append(visit.time)
+        if _asked(visit):
+            ended[visit.row].append(visit.time)
     asked = defaultdict(list)
     for one in served:
         asked[one.row].append(one.time)
@@ -201,7 +223,7 @@ def _heard(served, visits):
             # Stored, if a visit of this source ended between this request and the next one.
             end = next((time for time in ended[one.row] if time >= one.time), math.inf)
             after = next((time for time in asked[one.row] if time > one.time), math.inf)
-            if end > after:
+            if end >= after:  # both are infinite if it was never asked again
                 one = replace(one, retry_after=0)
         heard.append(one)
     return heard
