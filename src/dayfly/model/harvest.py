@@ -178,18 +178,24 @@ class Ephemeral(Harvest):
         return found if self.lifetime is None else found + (epoch - grows) * self.slope(age)
 
     def slotted(self, age: Array, epoch: float) -> Array:
-        if self.lifetime is not None or not self.fades:
-            return super().slotted(age, epoch)
+        found = self._slotted(age, epoch)
+        others = self._not_plain()
+        if len(others):
+            found[others] = super(Ephemeral, self[others]).slotted(age[others], epoch)
+        return found
+
+    def _slotted(self, age: Array, epoch: float) -> Array:
+        """The same for items that fade and do not expire."""
         # (Λξ/μ) [P(2, x) + k e^(−x) (μT − 1 + e^(−μT))] with x = kμT: one exponential less.
-        x = np.minimum(self.decay * age, 700.0)
         step = self.decay * epoch
-        with np.errstate(under="ignore"):
+        with np.errstate(under="ignore", invalid="ignore", over="ignore", divide="ignore"):
+            x = np.minimum(self.decay * age, 700.0)
             found = np.exp(-x)
-        found *= lag(step)
-        found *= x
-        found /= step
-        found += rise(x)
-        found *= self.ceiling
+            found *= lag(step)
+            found *= x
+            found /= step
+            found += rise(x)
+            found *= self.ceiling
         return found
 
     def index_limit(self, age: Array, epoch: float | None) -> Array | None:
@@ -234,12 +240,27 @@ class Ephemeral(Harvest):
         return np.where(state > 0, age, 0.0)
 
     def index_at(self, state: Array) -> Array:
-        if self.lifetime is not None or not self.fades:
-            return super().index_at(state)
         with np.errstate(divide="ignore", invalid="ignore"):
             filled = np.clip(state / self.ceiling, 0.0, 1.0)
-        filled = np.where(self.ceiling > 0, filled, 1.0)
-        return np.where(filled >= 1.0, np.maximum(state, 0.0), knee(filled) * self.ceiling)
+            filled = np.where(self.ceiling > 0, filled, 1.0)
+            below = knee(filled) * self.ceiling
+        found = np.where(filled >= 1.0, np.maximum(state, 0.0), below)
+        others = self._not_plain()
+        if len(others):
+            found[others] = super(Ephemeral, self[others]).index_at(state[others])
+        return found
+
+    def _not_plain(self) -> Rows:
+        """Rows whose items never fade, or expire: they have formulas of their own.
+
+        A fleet may have both; what a row is worth must not depend on who stands beside it, not by
+        the last bit.
+        """
+        other = np.zeros(0, bool) if self.fades else ~np.isfinite(self.ceiling)
+        if self.lifetime is not None:
+            mortal = np.isfinite(self.lifetime)
+            other = other | mortal if len(other) else mortal
+        return np.flatnonzero(other)
 
     def _falls(self, age: Array) -> Array:
         """How fast the slope falls, −f″(τ), before items expire."""

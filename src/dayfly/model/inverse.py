@@ -86,13 +86,15 @@ def _close(
     f_a, f_b = _miss(at_low, target), _miss(at_high, target)
     best, least = b.copy(), np.abs(f_b)
     side = np.zeros(len(a))
+    done = np.zeros(len(a), bool)
     for step in range(_STEPS):
         with np.errstate(invalid="ignore", divide="ignore"):
             c = b - f_b * (b - a) / (f_b - f_a)
         halve = ~np.isfinite(c) | (c <= a) | (c >= b) | (step % 4 == 3)
         c = np.where(halve, 0.5 * (a + b), c)
         f_c = _miss(curve(np.exp(c)), target)
-        better = np.abs(f_c) < least
+        # Who is done stays as it is, however long it takes the others.
+        better = (np.abs(f_c) < least) & ~done
         best, least = np.where(better, c, best), np.where(better, np.abs(f_c), least)
         up = f_c >= 0
         # Illinois: the end that stays twice in a row counts half.
@@ -100,7 +102,8 @@ def _close(
         f_b = np.where(up, f_c, np.where(side < 0, 0.5 * f_b, f_b))
         a, b = np.where(up, a, c), np.where(up, c, b)
         side = np.where(up, 1.0, -1.0)
-        if np.all((least <= 2e-16) | (b - a <= 4e-16 * np.maximum(np.abs(b), 1.0))):
+        done |= (least <= 2e-16) | (b - a <= 4e-16 * np.maximum(np.abs(b), 1.0))
+        if done.all():
             break
     return np.exp(best)
 
@@ -114,9 +117,11 @@ def _youngest(curve: Callable[[Array], Array], target: Array, low: Array, age: A
     for _ in range(_STEPS):
         middle = 0.5 * (short + long)
         enough = curve(middle) >= target
-        short, long = np.where(enough, short, middle), np.where(enough, middle, long)
-        if np.all(long - short <= 4e-16 * long):
+        done = long - short <= 4e-16 * long
+        if done.all():
             break
+        short = np.where(enough | done, short, middle)
+        long = np.where(enough & ~done, middle, long)
     return np.where(flat, long, age)
 
 

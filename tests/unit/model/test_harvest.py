@@ -256,19 +256,19 @@ MIXED = Fleet(
 )
 
 
-@pytest.mark.parametrize("name", ["value", "slope", "index", "age_at", "age_of", "index_at"])
-def test_a_mixed_fleet_equals_its_rows_one_by_one(name):
-    for given_ in (0.0, 0.4, 3.9, 4.0, 7.0, np.inf):
-        whole = getattr(MIXED.harvest, name)(np.full(8, given_))
-        rows = [getattr(MIXED.take([r]).harvest, name)(np.array([given_]))[0] for r in range(8)]
-        # The processor's wide and narrow exponentials differ in the last bit.
-        np.testing.assert_allclose(whole, rows, rtol=1e-12)
-
-
-def test_a_mixed_bend_equals_its_rows_one_by_one():
-    ages = np.linspace(0, 7, 8)
-    rows = [MIXED.take([r]).harvest.bend(ages[r : r + 1], 0.7)[0] for r in range(8)]
-    np.testing.assert_allclose(MIXED.harvest.bend(ages, 0.7), rows, rtol=1e-13)
+@pytest.mark.parametrize(
+    "name", ["value", "slope", "index", "bend", "slotted", "age_at", "age_of", "index_at"]
+)
+def test_what_a_row_is_worth_does_not_depend_on_who_stands_beside_it(name):
+    # By no bit: the scheduler looks at a few, and must choose as if it had looked at all.
+    rng = np.random.default_rng(8)
+    drawn = rng.uniform(0.0, 9.0, (40, 8))
+    rest = (0.7,) if name in ("bend", "slotted") else ()
+    for given_ in (*np.full((8, 6), (0.0, 0.4, 3.9, 4.0, 7.0, np.inf)).T, *drawn):
+        whole = getattr(MIXED.harvest, name)(given_, *rest)
+        for rows in ([0], [1], [2], [3], [4], [5], [6], [7], [0, 2], [7, 3], [0, 1, 5], [4, 5, 6]):
+            part = getattr(MIXED.take(rows).harvest, name)(given_[rows], *rest)
+            assert part.tolist() == whole[rows].tolist(), f"rows {rows}, given {given_}"
 
 
 def test_a_cut_of_a_mixed_fleet_is_its_rows():

@@ -377,6 +377,12 @@ def test_due_chooses_as_if_it_looked_at_every_source(slotted, hosts, mixed):
     assert chosen > SEQUENCES, "hardly anything was ever chosen: the test is empty"
 
 
+@pytest.mark.usefixtures("tiny_calendar", "guessed_price")
+def test_whose_index_is_the_same_but_for_the_last_bit():
+    # Two kinds, one next to sources that never fade: alone it had another last bit than among all.
+    Duel(90157, slotted=True, hosts=False, mixed=True, crowded=True).play()
+
+
 class TestTheTwinItself:
     """Every rule of the contract once, with numbers that can be worked out by hand.
 
