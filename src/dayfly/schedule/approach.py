@@ -50,9 +50,9 @@ class Approach:
     def __init__(self, roster: Roster) -> None:
         self._roster = roster
         self._agenda = Agenda()
-        self._front = Front(roster, self._reach, (FRONT, HELD))
         self.lanes = Lanes(roster)
         self.marks = Marks(roster, self.lanes)
+        self._front = Front(roster, self._reach, lambda: self.marks.level, (FRONT, HELD))
         self._n, self._now = 0, 0.0
         #: Whoever is noted on the agenda before then has been looked at, so far ahead of its time.
         self._until, self._lead = -np.inf, 0.125
@@ -246,17 +246,21 @@ class Approach:
         self.moved += int(np.count_nonzero(known))
         return rows[~known], where[~known]
 
-    def _advance(self, rows: Rows, record: Array, now: float) -> None:
-        """Their instant in the front has come."""
+    def _advance(self, rows: Rows, record: Array, early: Mask, now: float) -> None:
+        """Their instant in the front has come; for some too early, as the level has risen."""
         if len(self.lanes):
             # Who is held was among the best of its lane when it came here.
             lifted = self._lifted(rows) & (self._where[rows] != HELD)
             self.place(rows[lifted], now)
             some = np.flatnonzero(~lifted)
+            rows, record, early = rows[some], record[:, some], early[some]
+        if early.any():
+            some = np.flatnonzero(early)
+            self._settle(rows[some], record[:, some], record[FREE, some], now, CLOSE)
+            some = np.flatnonzero(~early)
             rows, record = rows[some], record[:, some]
-        # Where the level has risen since they may have to wait once more.
         if len(rows):
-            self._settle(rows, record, record[FREE], now, CLOSE if self.marks.rose else POOL)
+            self._settle(rows, record, record[FREE], now, POOL)
 
     def _lifted(self, rows: Rows) -> Mask:
         """Whose lane has a level above that of all."""
@@ -275,7 +279,6 @@ class Approach:
             if marks.noted[stage] > marks.level:
                 marks.noted[stage] = 0.0
                 self.rekeyed += self._front.renew(inner=stage == CLOSE)
-                marks.rose = marks.rose and stage != CLOSE
         for stage in (NEAR, FAR):
             if marks.noted[stage] > marks.level:
                 where = self._where[: self._n]

@@ -5,7 +5,8 @@ of the level, which changes the instants of many thousands, costs some ten nanos
 look at the roster; and so does a look at who has reached it.
 
 An entry waits for the *outer* mark first. Whoever reaches that before the horizon, which is never
-far away, waits for the level itself: the *inner* mark.
+far away, waits for the level itself: the *inner* mark. Where the level has risen meanwhile, that is
+worked out again, once more when the horizon is near.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from dayfly.model import Array, Rows
+from dayfly.model import Array, Mask, Rows
 from dayfly.schedule.columns import longer, turned
 from dayfly.schedule.roster import NEEDED, Roster
 
@@ -29,11 +30,15 @@ _BLOCK = 1 << 14
 #: Who never reaches the level, or always has, is an entry all the same; an infinite instant is a
 #: free place, and no horizon is minus infinity.
 _LAST = np.finfo(float).max
+#: Who comes because the level has risen by this share since then does not come too early.
+_OUTER, _NO_RISE = -1.0, 2.0**-16
 _NOBODY: Rows = np.empty(0, dtype=np.int64)
 _LINE = np.dtype((np.void, 8 * _WIDTH))
 
 #: Asked when these rows, with these records, reach their mark: the inner one if so.
 Reach = Callable[[Rows, Array, bool], Array]
+#: Asked for the level.
+Level = Callable[[], float]
 
 
 class Front:
@@ -42,13 +47,16 @@ class Front:
     The roster says that a source is here by one of two numbers, in one case because it is held.
     """
 
-    def __init__(self, roster: Roster, reach: Reach, numbers: tuple[int, int]) -> None:
-        self._roster, self._reach, self._numbers = roster, reach, numbers
+    def __init__(
+        self, roster: Roster, reach: Reach, level: Level, numbers: tuple[int, int]
+    ) -> None:
+        self._roster, self._reach, self._level, self._numbers = roster, reach, level, numbers
         #: Places that were ever taken, and those of them that are free again.
         self._n = 0
         self._free: list[Rows] = []
         self._entry = np.empty((0, _WIDTH))
-        self._inner = np.empty(0, dtype=bool)
+        #: The level for which an instant was worked out; `_OUTER` where it is for the outer mark.
+        self._noted_at = np.empty(0)
         self._instant = np.empty(0)
         #: All entries before the horizon, which lies so far ahead: when, and their places. Who was
         #: taken elsewhere is on it until its turn comes, and its place is not free before.
@@ -72,7 +80,7 @@ class Front:
         entry[:, :NEEDED], entry[:, FREE] = record[:NEEDED].T, free
         entry[:, _ROW] = rows
         _whole(self._entry)[at] = _whole(entry)
-        self._inner[at], self._instant[at] = inner, instants
+        self._noted_at[at], self._instant[at] = self._level() if inner else _OUTER, instants
         self._roster.where[rows] = self._numbers[held]
         self._roster.place[rows] = at.astype(np.uint32)
         soon = np.flatnonzero(instants <= self._horizon)
@@ -92,7 +100,7 @@ class Front:
             found.append(some[:many])
             many -= len(found[-1])
         if self._n + many > len(self._entry):
-            for name in ("_entry", "_inner", "_instant"):
+            for name in ("_entry", "_noted_at", "_instant"):
                 column = getattr(self, name)[: self._n]
                 setattr(self, name, longer(column, self._n + many))
         found.append(np.arange(self._n, self._n + many))
@@ -111,8 +119,11 @@ class Front:
         self._instant[places] = np.inf
         self._release(later)
 
-    def pop(self, now: float) -> tuple[Rows, Array]:
-        """Rows and records of those who reached the inner mark; they are entries no more."""
+    def pop(self, now: float) -> tuple[Rows, Array, Mask]:
+        """Rows and records of those who reached the inner mark; they are entries no more.
+
+        And for whom that was worked out when the level was lower: they may have come too early.
+        """
         if now >= self._horizon:
             self._look_out(now)
         elif len(self._soon) > _RUNS:
@@ -128,7 +139,12 @@ class Front:
         self._release(come)
         come = come[self._instant[come] < np.inf]  # the others were taken elsewhere
         self._instant[come] = np.inf
-        return self._entries(come)
+        return *self._entries(come), self._early(come)
+
+    def _early(self, places: Rows) -> Mask:
+        """Whose instant was worked out for a lower level than it is now, or for the outer mark."""
+        early: Mask = self._noted_at[places] < self._level() * (1 - _NO_RISE)
+        return early
 
     def _entries(self, places: Rows) -> tuple[Rows, Array]:
         """Rows and records at these places."""
@@ -139,7 +155,7 @@ class Front:
         """The mark has moved: work out anew when it is reached; the answer is by how many."""
         self._look_away()
         taken = self._instant[: self._n] < np.inf
-        places = np.flatnonzero(taken & (self._inner[: self._n] == inner))
+        places = np.flatnonzero(taken & ((self._noted_at[: self._n] != _OUTER) == inner))
         self._renew(places, inner=inner)
         return len(places)
 
@@ -147,7 +163,7 @@ class Front:
         for first in range(0, len(places), _BLOCK):
             at = places[first : first + _BLOCK]
             self._instant[at] = np.clip(self._reach(*self._entries(at), inner), -_LAST, _LAST)
-        self._inner[places] = inner
+        self._noted_at[places] = self._level() if inner else _OUTER
 
     def _look_out(self, now: float) -> None:
         """Find those whose instant comes before the next horizon."""
@@ -155,9 +171,9 @@ class Front:
         self._horizon = now + self._span
         soon = np.flatnonzero(self._instant[: self._n] <= self._horizon)
         many = len(soon)
-        outer = soon[~self._inner[soon]]
-        if len(outer):
-            self._renew(outer, inner=True)
+        early = soon[self._early(soon)]
+        if len(early):
+            self._renew(early, inner=True)
             soon = soon[self._instant[soon] <= self._horizon]
         self._soon = [(self._instant[soon], soon)]
         if many > _MANY:

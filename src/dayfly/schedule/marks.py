@@ -50,8 +50,6 @@ class Marks:
         #: The entry for which it was worked out when far ones will be near, by edition.
         self.edition = FIRST_EDITION
         self.entry_of: Array = np.zeros(_LAST_EDITION + 1)
-        #: Whether somebody in the front may be noted for a lower level.
-        self.rose = False
 
     def of(self, stage: int, lane: Codes | None) -> Array | float:
         """The index at which who is in this stage, in these lanes, is looked at again."""
@@ -77,7 +75,7 @@ class Marks:
 
     def rise(self, level: float) -> None:
         """The level is higher now, or the same."""
-        self.level, self.rose = level, True
+        self.level = level
         if self.level * (1 - _ENTRY) > self.entry * (1 + LAG):
             self.set_entry()
 

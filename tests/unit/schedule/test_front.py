@@ -20,8 +20,8 @@ class Line:
         never = np.full(n, -np.inf)
         fleet = Fleet(arrival=np.ones(n), decay=1.0)
         self.roster.add(fleet, group=None, last=never, not_before=never)
-        self.wait = {False: 2.0, True: 3.0}
-        self.front = Front(self.roster, self.reach, (HERE, HELD))
+        self.wait, self.level = {False: 2.0, True: 3.0}, 1.0
+        self.front = Front(self.roster, self.reach, lambda: self.level, (HERE, HELD))
 
     def reach(self, rows, record, inner):
         due = record[SINCE] + self.wait[inner]
@@ -43,7 +43,8 @@ class Line:
         return sum(self.front.renew(inner=inner) for inner in (True, False))
 
     def pop(self, now):
-        rows, record = self.front.pop(now)
+        rows, record, early = self.front.pop(now)
+        assert not early.any()
         self.roster.where[rows] = ELSEWHERE
         return rows, record
 
@@ -131,3 +132,24 @@ def test_who_has_always_been_ripe_leaves_its_place_behind():
         line.front.renew(inner=True)  # there is no horizon after this
         line.leave(rows)
     assert line.front._n == 10
+
+
+def test_where_the_level_has_risen_it_is_worked_out_again():
+    line, rows = Line(10), np.arange(10)
+    line.enter(rows, np.zeros(10), np.zeros(10), inner=True)
+    # Before the horizon is set: whoever waits for the old level is asked again.
+    line.wait[True], line.level = 5.0, 2.0
+    assert len(line.pop(3.5)[0]) == 0
+    assert len(line.pop(4.6)[0]) == 0
+    # Later: they come when it was said, and it is said that this was too early.
+    line.level = 4.0
+    came, _, early = line.front.pop(5.5)
+    assert sorted(came.tolist()) == rows.tolist()
+    assert early.all()
+
+
+def test_a_hair_is_no_rise():
+    line = Line(10)
+    line.enter(np.arange(10), np.zeros(10), np.zeros(10), inner=True)
+    line.wait[True], line.level = 5.0, 1.0 + 1e-7
+    assert len(line.pop(3.5)[0]) == 10
