@@ -5,6 +5,7 @@ the caller's: a program that reads its sources from a store drops it once the sc
 """
 
 import gc
+import os
 import time
 from pathlib import Path
 
@@ -35,9 +36,9 @@ def footprint(n: int) -> None:
     each("fleet and last visits", resident())
     unit = evaluation(start)
     forget_peak()
-    begin = time.perf_counter()
+    begin, before = time.perf_counter(), os.times()
     scheduler = start.scheduler()
-    built = time.perf_counter() - begin
+    built, after = time.perf_counter() - begin, os.times()
     each("at most while building", peak())
     each("fleet, last visits and scheduler", resident())
     crawler = Crawler(scheduler, start.fleet.arrival)
@@ -49,6 +50,8 @@ def footprint(n: int) -> None:
     gc.collect()
     each("scheduler alone, after the calls", resident(), "(aim: at most 96)")
     print(f"  build {built:.1f} s: {built / unit:.1f} evaluations of the index by one thread")
+    own, system = after.user - before.user, after.system - before.system
+    print(f"  of these {own:.1f} s ({own / unit:.1f}) ours, {system:.1f} s to be given the memory")
     print(f"  {CALLS:,} calls for {M:,}: ms, min / median / mean / max")
     print(f"  due {shown(crawler.due[WARM:])}   + crawled {shown(crawler.both[WARM:])}")
     print(f"  {scheduler.tally}")

@@ -26,6 +26,8 @@ FREE, _ROW, _WIDTH = NEEDED, NEEDED + 1, 8
 #: So many entries are looked through at every decision; all of them only now and then.
 _FEW, _MANY = 1 << 14, 1 << 16
 _RUNS = 8
+#: Of all sources so many are here as a rule, or fewer.
+_SHARE = 1 / 16
 _BLOCK = 1 << 14
 #: Who never reaches the level, or always has, is an entry all the same; an infinite instant is a
 #: free place, and no horizon is minus infinity.
@@ -56,7 +58,7 @@ class Front:
         self._free: list[Rows] = []
         self._entry = np.empty((0, _WIDTH))
         #: The level for which an instant was worked out; `_OUTER` where it is for the outer mark.
-        self._noted_at = np.empty(0)
+        self._noted_at = np.empty(0, dtype=np.float32)
         self._instant = np.empty(0)
         #: All entries before the horizon, which lies so far ahead: when, and their places. Who was
         #: taken elsewhere is on it until its turn comes, and its place is not free before.
@@ -100,9 +102,11 @@ class Front:
             found.append(some[:many])
             many -= len(found[-1])
         if self._n + many > len(self._entry):
+            # At once for as many as there usually are: what is outgrown leaves holes in the memory.
+            wanted = max(self._n + many, int(_SHARE * self._roster.n))
             for name in ("_entry", "_noted_at", "_instant"):
                 column = getattr(self, name)[: self._n]
-                setattr(self, name, longer(column, self._n + many))
+                setattr(self, name, longer(column, wanted))
         found.append(np.arange(self._n, self._n + many))
         self._n += many
         return np.concatenate(found)
