@@ -32,6 +32,7 @@ import numpy as np
 
 from dayfly.errors import BadInput
 from dayfly.estimate.base import Estimate
+from dayfly.estimate.credibility import credibility
 from dayfly.estimate.prior import Mixture, RatePrior
 from dayfly.model import Array, Counts, Crawl, Fleet, Mask, Rows, Visits
 
@@ -40,8 +41,6 @@ _DAY = 86400.0
 _BURST, _BURST_ITEMS = 1.5, 4.0
 #: A single silence must not outweigh all that came after it.
 _MOST_BURST = 16.0
-#: How many items the fleet's mean worth of an item weighs.
-_WORTH_ITEMS = 4.0
 _BLOCK = 1 << 13
 #: Columns of what is remembered of a source.
 _COUNT, _TIME, _SQUARES, _NEWEST, _LATELY, _LATE_TIME, _WORTH, _OLDEST, _ANSWERED = range(9)
@@ -70,6 +69,17 @@ class Belief:
         """Time over which a source must be watched to halve the variance of its mean rate."""
         with np.errstate(divide="ignore"):
             return self.burst * self.mixture.mean / self.mixture.variance / self.scale
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Silence:
+    """What is known of sources that had nothing to show when they were first looked at."""
+
+    #: Who has shown nothing to this day, and who has begun since.
+    silent: Mask
+    woken: Mask
+    #: Time for which all of them together were silent, in seconds, as far as it is remembered.
+    watched: float
 
 
 class StampEstimator:
@@ -122,6 +132,8 @@ class StampEstimator:
         self.prior = RatePrior()
         #: Mean worth of an item in the fleet, relative to what its source was listed with.
         self.worth = 1.0
+        #: How many items of a source that mean weighs.
+        self._worth_items = 1.0
         self._memory = np.zeros((len(fleet), 9))
         self._memory[:, [_NEWEST, _ANSWERED]] = -np.inf
         self._memory[:, _OLDEST] = np.inf
@@ -188,8 +200,7 @@ class StampEstimator:
         burst = self._burst(memory)
         scale = self._fleet.arrival[seen]
         self.prior.fit(memory[:, _COUNT] / burst, memory[:, _TIME] / burst * scale)
-        count = float(memory[:, _COUNT].sum())
-        self.worth = float(memory[:, _WORTH].sum()) / count if count > 0 else 1.0
+        self.worth, self._worth_items = credibility(memory[:, _COUNT], memory[:, _WORTH])
 
     def belief(self, rows: Rows, now: float) -> Belief:
         """What is believed of these sources if it is `now`: evidence has faded since the visit."""
@@ -200,6 +211,10 @@ class StampEstimator:
     def worth_of(self, rows: Rows) -> Array:
         """Mean worth of a new item at these sources."""
         return self._worth(self._memory[rows], rows)
+
+    def silence(self, rows: Rows) -> Silence:
+        """Who of these sources had nothing to show."""
+        return silence_of(self._memory[rows])
 
     def _belief(self, memory: Array, rows: Rows, faded: Array | float = 1.0) -> Belief:
         scale, burst = self._fleet.arrival[rows], self._burst(memory)
@@ -223,7 +238,8 @@ class StampEstimator:
         return np.clip(found, 1.0, _MOST_BURST)
 
     def _worth(self, memory: Array, rows: Rows) -> Array:
-        share = (_WORTH_ITEMS * self.worth + memory[:, _WORTH]) / (_WORTH_ITEMS + memory[:, _COUNT])
+        lean = self._worth_items
+        share = (lean * self.worth + memory[:, _WORTH]) / (lean + memory[:, _COUNT])
         found: Array = self._fleet.worth[rows] * share
         return found
 
@@ -286,6 +302,17 @@ class StampEstimator:
         covered = np.where(full, np.minimum(oldest, gap), np.where(first, records, gap))
         # A first visit to a feed that shows nothing, and who knows how much it would show.
         return np.where(first & unknown & ~full, 0.0, covered)
+
+
+def silence_of(memory: Array) -> Silence:
+    """Who of the sources with these memories had nothing to show."""
+    empty = np.isinf(memory[:, _OLDEST]) & np.isfinite(memory[:, _ANSWERED])
+    silent = empty & (memory[:, _COUNT] == 0)
+    woken = empty & ~silent
+    # When somebody woke is not remembered: on average in the middle of the time.
+    time = memory[:, _TIME]
+    watched = float(time[silent].sum()) + 0.5 * float(time[woken].sum())
+    return Silence(silent=silent, woken=woken, watched=watched)
 
 
 def _silence(date: Array, visit: Rows, old: Array, missing: Mask) -> Array:

@@ -10,6 +10,10 @@ for which the knowledge lasts, is what a look may cost. A first look at a source
 purchase of this kind; a look at a source long unseen, or one that comes in bursts, is the same
 purchase, with less to learn.
 
+A source that has never shown anything may begin at any time, and nobody says so. If it wakes with
+hazard h and would then earn s, waiting τ for the next look loses h·s·τ²/2 on average, so its index
+grows like that. Both numbers are learned from those that were silent at first and have woken.
+
 The price is the one at which the fleet, as it is believed to be, spends the budget.
 """
 
@@ -19,7 +23,7 @@ import numpy as np
 
 from dayfly.estimate.prior import Mixture
 from dayfly.model import Array
-from dayfly.model.special import rise_inverse, saturation
+from dayfly.model.special import rise, rise_inverse, saturation
 
 #: Incomes are tabled per factor of ten at so many points.
 _PER_DECADE = 40
@@ -59,6 +63,8 @@ class Market:
     def __init__(self, decay: float, epoch: float, budget: float) -> None:
         self.decay, self.epoch, self.budget = decay, epoch, budget
         self.price = 0.0
+        #: What a silent source will earn per second once it wakes, and how long that takes.
+        self.waking, self.calm = 0.0, 1.0
         self._log = np.zeros(2)
         self._table = np.zeros(2)
 
@@ -83,6 +89,27 @@ class Market:
         harvest = income / self.decay * saturation(self.decay * age)
         with np.errstate(invalid="ignore"):
             self._table = np.where(np.isfinite(age), np.maximum(harvest - high, 0.0) / age, 0.0)
+
+    def await_waking(self, usual: Array, woken: Array, watched: float, reach: float) -> None:
+        """Learn what silence is worth a look.
+
+        Parameters
+        ----------
+        usual, woken
+            Incomes of all that were seen, and of those that were silent at first and woke.
+        watched, reach
+            Time for which all of them were silent, and the guess before: one wakes in this time,
+            and is then like the others on average.
+        """
+        number = 1 + len(woken)
+        typical = float(self.surplus(usual).mean()) if len(usual) else 0.0
+        self.waking = (typical + float(self.surplus(woken).sum())) / number
+        self.calm = (reach + watched) / number
+
+    def gain_of_waking(self, age: Array) -> Array:
+        """What a look is worth at a source that was silent when last seen, so long ago."""
+        found: Array = self.waking * self.calm * rise(age / self.calm)
+        return found
 
     def surplus(self, income: Array) -> Array:
         """What sources of these incomes earn per second beyond the price, s."""

@@ -5,6 +5,7 @@ The score of a source is what a visit now is worth, in one currency:
     γ(τ)                       the index of what waits there, at the level that is forecast
     + H·G_mean·(share learned)²       knowing its mean rate better
     + G_level·Σ_θ θ·P(2, τ/θ)         seeing at which level it is now
+    + G_waking·θ·P(2, τ/θ)            seeing whether it has begun, if it never showed anything
 
 G are the gains of `explore.py` per second of knowing, H the time for which a mean is remembered.
 What a look teaches grows with the time τ since the last one, like a harvest, so it gets an index
@@ -64,6 +65,7 @@ class Dayfly:
         self.market = Market(contest.decay, contest.epoch, contest.budget / contest.epoch)
         self._last = np.full(n, contest.start)
         self._seen = np.zeros(n, dtype=np.bool_)
+        self._silent = np.zeros(n, dtype=np.bool_)
         self._shape = Shape(contest.decay, contest.epoch, contest.window)
         #: Items per second, by how many more at the last visit, and worth of an item.
         self._rate, self._excess, self._worth = np.zeros(n), np.zeros(n), np.ones(n)
@@ -99,6 +101,8 @@ class Dayfly:
             found *= factor
         found += reach * self._gain_mean * (age / (age + self._certainty)) ** 2
         found += self._gain_level * (span * rise(age / span) + reach * rise(age / reach))
+        silent = np.flatnonzero(self._silent)
+        found[silent] += self.market.gain_of_waking(age[silent])
         new = np.flatnonzero(~self._seen)
         if len(new):
             income = self._rate[new] * self._worth[new]
@@ -121,6 +125,10 @@ class Dayfly:
             crowd = belief.mixture.weight[new[0]] * len(new)
             number = np.concatenate([np.ones(len(rows) - len(new)), crowd])
         self.market.settle(income, number)
+        earns, silence = belief.mean * worth, self.estimator.silence(rows)
+        self.market.await_waking(
+            earns[self._seen], earns[silence.woken], silence.watched, self.estimator.reach
+        )
         self._believe(rows, now)
 
     def _believe(self, rows: Rows, now: float) -> None:
@@ -132,6 +140,7 @@ class Dayfly:
         self._excess[rows] = belief.level - belief.mean
         self._gain_mean[rows] = self.market.gain_of_mean(belief.mixture, belief.scale * worth)
         self._certainty[rows] = belief.certainty
+        self._silent[rows] = self.estimator.silence(rows).silent
         self._gain_level[rows] = self.market.gain_of_level(income, belief.shape)
         self._gain_level[rows] += self.market.gain_of_growth(income)
 

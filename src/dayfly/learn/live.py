@@ -29,7 +29,7 @@ import numpy as np
 
 from dayfly.errors import BadInput
 from dayfly.estimate import Estimate
-from dayfly.estimate.stamps import StampEstimator
+from dayfly.estimate.stamps import StampEstimator, silence_of
 from dayfly.learn.explore import Market
 from dayfly.learn.score import AGES, Traits, due_ages, plain_curves, scores
 from dayfly.model import NUMBERS, Array, Crawl, Fleet, Mask, Rows, Source, Visits
@@ -229,6 +229,8 @@ class LiveEstimator(StampEstimator):
             income = np.concatenate([income, part.ravel()])
             number = np.concatenate([number, share.ravel()])
         self._market.settle(income, number)
+        silence, earns = silence_of(memory), belief.mean * traits.unit
+        self._market.await_waking(earns[old], earns[silence.woken], silence.watched, self.reach)
         score = scores(belief, traits, self._market, self.reach, self.span)[old]
         self.price = self._high = self._market.price
         if len(old):
@@ -273,6 +275,7 @@ class LiveEstimator(StampEstimator):
             worth=self._worth(memory, rows),
             window=np.minimum(shown, fleet.window[rows]),
             seen=seen,
+            silent=silence_of(memory).silent,
         )
 
 

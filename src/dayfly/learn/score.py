@@ -37,8 +37,9 @@ class Traits:
     #: Worth of an item, and how many of them are shown at a time.
     worth: Array
     window: Array
-    #: Whether anything was ever seen of them.
+    #: Whether they were ever looked at, and whether they have shown nothing all the same.
     seen: Mask
+    silent: Mask
 
     @property
     def unit(self) -> Array:
@@ -64,6 +65,8 @@ def scores(belief: Belief, traits: Traits, market: Market, reach: float, span: f
     learned = (AGES / (AGES + belief.certainty[:, None])) ** 2
     found += reach * of_mean[:, None] * learned
     found += of_level[:, None] * _stale(span, reach)
+    silent = np.flatnonzero(traits.silent)
+    found[silent] += decay[silent, None] * market.gain_of_waking(AGES)
     new = np.flatnonzero(~traits.seen)
     # A first look takes all that waits there and teaches all that a look can.
     found[new] = (mean[new] * unit[new] + reach * of_mean[new])[:, None]

@@ -164,3 +164,30 @@ def test_a_rate_of_zero_and_times_that_make_no_sense_are_refused() -> None:
         StampEstimator(Fleet(arrival=[1.0, 0.0], decay=1.0))
     with pytest.raises(BadInput, match="half_life"):
         StampEstimator(Fleet(arrival=1.0, decay=1.0), half_life=0.0)
+
+
+def test_who_had_nothing_to_show_at_first_is_silent_until_it_shows_something() -> None:
+    estimator = StampEstimator(Fleet(arrival=np.full(4, 1 / 86400), decay=1e-4, window=20.0))
+
+    def visit(time: float, rows: list[int], dates: list[list[float]], new: list[int]) -> None:
+        estimator.learn(
+            Visits(
+                time=time,
+                row=np.array(rows),
+                gap=np.full(len(rows), 86400.0),
+                start=np.cumsum([0] + [len(one) for one in dates]),
+                published=np.array([date for one in dates for date in one]),
+                worth=np.ones(sum(len(one) for one in dates)),
+                new=np.array(new),
+                value=np.zeros(len(rows)),
+            )
+        )
+
+    visit(1e9, [0, 1, 2], [[1e9 - 86400.0], [], []], [1, 0, 0])
+    visit(1e9 + 86400.0, [1, 2], [[1e9 + 600.0], []], [1, 0])
+    found = estimator.silence(np.arange(4))
+    # Row 3 was never looked at: nobody knows.
+    assert found.silent.tolist() == [False, False, True, False]
+    assert found.woken.tolist() == [False, True, False, False]
+    # Two days each, as far as they are remembered; who woke was silent for half of them.
+    assert found.watched == pytest.approx(3 * 86400.0, rel=0.03)

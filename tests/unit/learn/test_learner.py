@@ -134,3 +134,36 @@ def test_knowing_is_worth_most_near_the_price_and_nothing_for_the_steady() -> No
     )
     assert wide[0] > 100 * narrow[0]
     assert market.gain_of_level(at_price / 1e6, np.ones(1))[0] < 1e-6 * wide[0]
+
+
+def test_silence_is_worth_a_look_when_the_loss_of_waiting_has_reached_the_price() -> None:
+    """Looks at price λ every τ, and h·s·τ²/2 lost to waking unseen: dearest per look at λ."""
+    market = Market(decay=1e-4, epoch=60.0, budget=1 / 3600)
+    market.settle(np.array([1e-3, 2e-3, 5e-4]), np.ones(3))
+    market.await_waking(np.full(5, 1e-3), np.full(19, 2e-3), watched=1999 * DAY, reach=1 * DAY)
+    assert market.calm == pytest.approx(100 * DAY)
+    one, two = market.surplus(np.array([1e-3, 2e-3]))
+    assert market.waking == pytest.approx((one + 19 * two) / 20)
+    ages = np.geomspace(600.0, 10 * DAY, 100_001)
+    lost = market.waking / market.calm * ages**2 / 2
+    best = ages[((market.price + lost) / ages).argmin()]
+    assert market.gain_of_waking(np.array([best]))[0] == pytest.approx(market.price, rel=0.05)
+
+
+def test_silence_is_worth_little_where_nobody_wakes() -> None:
+    market = Market(decay=1e-4, epoch=60.0, budget=1 / 3600)
+    market.settle(np.array([1e-3, 2e-3, 5e-4]), np.ones(3))
+    age = np.array([10 * DAY])
+    market.await_waking(np.full(5, 1e-3), np.zeros(0), watched=0.0, reach=86 * DAY)
+    before = market.gain_of_waking(age)[0]
+    market.await_waking(np.full(5, 1e-3), np.zeros(0), watched=8600 * DAY, reach=86 * DAY)
+    assert market.gain_of_waking(age)[0] < 0.02 * before
+
+
+def test_a_source_that_begins_late_is_found() -> None:
+    """Eight of twelve are silent at first; four of those begin, one after the other."""
+    steady = [START + np.arange(-14 * DAY, 9 * DAY, 7200.0 * (1 + i)) for i in range(4)]
+    late = [START + np.arange(day * DAY, 9 * DAY, 3600.0) for day in (1, 2, 3, 4)]
+    never = [np.zeros(0)] * 4
+    _, visits = play("dayfly", [*steady, *late, *never], days=8, k=1)
+    assert (visits[4:8] > 4 * visits[8:].max()).all()
