@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 
 #: Nobody needs more to write a date.
 _LONGEST = 64
@@ -21,6 +22,9 @@ _MONTHS = {
     "jul": 7, "aug": 8, "sep": 9, "oct": 10, "nov": 11, "dec": 12,
 }  # fmt: skip
 _NUMBERS = {name.title(): f"{number:02d}" for name, number in _MONTHS.items()}
+#: A time of day in two parts, in seconds.
+_MINUTES = {f"{at // 60:02d}:{at % 60:02d}": 60 * at for at in range(24 * 60)}
+_SECONDS = {f":{second:02d}": second for second in range(60)}
 #: Hours ahead of universal time.
 _ZONES = {
     "": 0, "z": 0, "gmt": 0, "ut": 0, "utc": 0, "wet": 0, "est": -5, "edt": -4, "cst": -6,
@@ -72,18 +76,17 @@ def sane(seconds: float | None, now: float) -> float | None:
 
 def posix(written: str) -> float | None:
     """The instant that is written, whether or not it makes sense."""
-    if len(written) > _LONGEST:
+    length = len(written)
+    if length > _LONGEST:
         return None
     try:
-        # The usual forms of Atom and RSS, for speed.
-        length = len(written)
-        if (length == 20 or length == 25) and written[10] == "T" and written[13] == ":":
-            return datetime.fromisoformat(written).timestamp()
-        if (length == 29 or length == 31) and written[3:5] == ", " and written[25] == " ":
-            zone = "Z" if length == 29 and written.endswith(("GMT", "UTC")) else written[26:]
-            month = _NUMBERS[written[8:11]]
-            usual = f"{written[12:16]}-{month}-{written[5:7]}T{written[17:25]}{zone}"
-            return datetime.fromisoformat(usual).timestamp()
+        # The usual forms of RSS and Atom, for speed: a day that was met before, and a time of day.
+        if (length == 29 or length == 31) and written[3:5] == ", ":
+            midnight = _midnight(written[5:16], written[25:])
+            return midnight + _MINUTES[written[17:22]] + _SECONDS[written[22:25]]
+        if (length == 20 or length == 25) and written[10] == "T":
+            midnight = _midnight(written[:10], written[19:])
+            return midnight + _MINUTES[written[11:16]] + _SECONDS[written[16:19]]
     except (KeyError, ValueError):
         pass
     written = written.strip()
@@ -103,6 +106,15 @@ def posix(written: str) -> float | None:
     except (KeyError, ValueError, OverflowError):
         pass
     return None
+
+
+@lru_cache(4096)
+def _midnight(day: str, zone: str) -> float:
+    """When a day begins in that zone, both in one of the usual forms."""
+    if zone[0] == " ":
+        day = f"{day[7:]}-{_NUMBERS[day[3:6]]}-{day[:2]}"
+        zone = "Z" if zone in (" GMT", " UTC") else zone[1:]
+    return datetime.fromisoformat(f"{day}T00:00:00{zone}").timestamp()
 
 
 def _seconds(

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from dayfly.fetch.dates import instant
 from dayfly.fetch.gate import fed_up, pass_gate, refusal
-from dayfly.fetch.identity import Entry, clean, web_link
+from dayfly.fetch.identity import Entry, clean, is_plain, web_link
 from dayfly.fetch.vocabulary import DATES, ID, LINK, MEDIA, TITLE, Uses
 
 if TYPE_CHECKING:
@@ -83,10 +84,9 @@ def _at_once(body: bytes, feed: Feed, now: float, url: str) -> _Element:
     from lxml import etree
 
     root = etree.fromstring(body, etree.XMLParser(**strict()), base_url=url or None)
-    uses = Uses(root.tag)
-    for item in _own_items(root):
-        if not _take(item, uses, feed, now, url):
-            break
+    uses, items = Uses(root.tag), _own_items(root)
+    feed.entries = [_entry(item, uses, now, url) for item in islice(items, ITEMS)]
+    feed.truncated = next(items, None) is not None
     return root
 
 
@@ -114,8 +114,10 @@ def _by_pieces(body: bytes, feed: Feed, now: float, url: str) -> _Element:
             parent = item.getparent()
             if parent is None or not (parent is root or parent.getparent() is root):
                 continue  # of something deep inside
-            if not _take(item, uses, feed, now, url):
+            if len(feed.entries) == ITEMS:
+                feed.truncated = True
                 return root
+            feed.entries.append(_entry(item, uses, now, url))
             item.clear()
         tags, attributes = tags + piece.count(b"<"), attributes + piece.count(b"=")
         if tags > _TAGS or attributes > _ATTRIBUTES:
@@ -126,18 +128,9 @@ def _by_pieces(body: bytes, feed: Feed, now: float, url: str) -> _Element:
     return parser.close()
 
 
-def _take(item: _Element, uses: Uses, feed: Feed, now: float, url: str) -> bool:
-    """Add one item to a feed, or say that it is full."""
-    if len(feed.entries) == ITEMS:
-        feed.truncated = True
-        return False
-    feed.entries.append(_entry(item, uses, now, url))
-    return True
-
-
 def _entry(item: _Element, uses: Uses, now: float, url: str) -> Entry:
     found: dict[str, str] = {}
-    permalink = "false"
+    guid = None
     for child in item:
         use = uses[child.tag]
         if not use or (use in found and found[use].strip()):
@@ -148,13 +141,15 @@ def _entry(item: _Element, uses: Uses, now: float, url: str) -> Entry:
         elif text:
             found[use] = text
             if use == ID:
-                permalink = child.get("isPermaLink", "")
+                guid = child
     key = (found.get(ID) or item.get(_ABOUT, "")).strip()
     title = found.get(TITLE) or found.get(MEDIA, "")
     link = found.get(LINK) or found.get("page") or found.get("other") or _href(item)
-    if not link and (permalink == "true" or (permalink != "false" and _is_web(key))):
-        link = key
-    if link:
+    if not link and guid is not None:
+        permalink = guid.get("isPermaLink", "")
+        if permalink == "true" or (permalink != "false" and _is_web(key)):
+            link = key
+    if link and not is_plain(link):
         link = web_link(link, url if link.startswith(_WEB) else item.base or url)
     date, published = "", None
     for rank in DATES:

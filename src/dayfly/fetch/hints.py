@@ -59,6 +59,8 @@ def lifetime(headers: Mapping[str, str], now: float) -> float | None:
     max-age counts before Expires, the first of several, and what a cache on the way has used up of
     it is taken off. What cannot be read means stale, as the standard has it.
     """
+    if "Cache-Control" not in headers and "Expires" not in headers:
+        return None  # as mostly
     said: dict[str, str] = {}
     for name, value in _DIRECTIVE.findall(_all_of(headers, "Cache-Control")[:1024]):
         said.setdefault(name.lower(), value.strip('"'))

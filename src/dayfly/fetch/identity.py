@@ -34,10 +34,10 @@ _CLEAN: dict[int, str | None] = {
 
 
 #: A link that nothing has to be done to, as most are.
-_PLAIN_LINK = re.compile(r"https?://[\w.~:/?#@!$'()*+,;=%-]{1,2000}(?<!://)", re.ASCII)
+is_plain = re.compile(r"https?://[\w.~:/?#@!$'()*+,;=%-]{1,2000}(?<!://)", re.ASCII).fullmatch
 
 
-class Entry(Struct, gc=False):
+class Entry(Struct, frozen=True, gc=False):
     """An item as its document has it."""
 
     id: str = ""
@@ -60,12 +60,10 @@ def items_of(entries: Iterable[Entry]) -> tuple[Item, ...]:
     ['7 http://x/1', '7 http://x/2']
     """
     listed = list(entries)
-    links: dict[str, str] = {}
-    shared = {
-        entry.id
-        for entry in listed
-        if entry.id and links.setdefault(entry.id, entry.link) != entry.link
-    }
+    shared: set[str] = set()
+    links = {entry.id: entry.link for entry in listed}
+    if len(links) < len(listed):
+        shared = {entry.id for entry in listed if entry.id and links[entry.id] != entry.link}
     items: dict[str, Item] = {}
     for entry in listed:
         title, link = clean(entry.title), entry.link
@@ -91,7 +89,9 @@ def clean(text: str, longest: int = _TITLE) -> str:
     if len(text) > longest:
         # Markup may be mostly white space: look a little further than what is kept.
         text = text[: 8 * longest]
-    elif text.isprintable() and "  " not in text and text[:1] != " " != text[-1:]:
+    elif text.isprintable() and (
+        " " not in text or ("  " not in text and text[0] != " " != text[-1])
+    ):
         return text  # mostly there is nothing to do: of white space, only blanks are printable
     if not text.isprintable():
         text = text.translate(_CLEAN)
@@ -106,7 +106,7 @@ def web_link(written: str, base: str) -> str:
     >>> web_link("java\\nscript:alert(1)", "https://example.org/feed")
     ''
     """
-    if _PLAIN_LINK.fullmatch(written):
+    if is_plain(written):
         return written
     # White space around a link is meant for the eye; browsers drop line ends inside of it.
     link = written.strip()

@@ -156,7 +156,8 @@ class Writer:
 
     def _after(self, crawl: Crawl, estimate: Estimate) -> StoredSource:
         source = self.sources[crawl.row]
-        not_before, why = wait(source, crawl, self._rules, draw(crawl), self.round_s)
+        chance = 0.0 if crawl.answered else draw(crawl)
+        not_before, why = wait(source, crawl, self._rules, chance, self.round_s)
         return after(source, crawl, estimate, not_before, why)
 
     def _abandoned(self, crawl: Crawl) -> StoredSource:

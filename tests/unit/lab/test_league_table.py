@@ -104,13 +104,15 @@ def judged(league):
 
 def test_the_news_are_judged_by_margin_oracle_and_rhythm():
     rows = judged(made())
-    assert len(rows) == 3
+    assert len(rows) == 4
     margin = rows["margin over every field rule and rival"]
     assert (round(margin.value, 6), margin.unit, margin.ok) == (5.0, "points", True)
     assert "+25.00" in margin.note
     assert "b6_nutch" in margin.note
     oracle = rows["last 30 days, of oracle"]
     assert (round(oracle.value, 6), oracle.aim, oracle.ok) == (0.9875, "≥ 98.5 %", True)
+    whole = rows["margin of dayfly.rhythm over them"]
+    assert (round(whole.value, 6), whole.unit, whole.ok) == (5.75, "points", True)
     rhythm = rows["dayfly.rhythm minus dayfly"]
     assert (round(rhythm.value, 6), rhythm.ok) == (0.75, True)
 
@@ -119,7 +121,7 @@ def test_an_aim_that_is_missed_is_told(monkeypatch):
     monkeypatch.setitem(SHARES, "azar", [outcome(0.9)])
     monkeypatch.setitem(SHARES, "dayfly.rhythm", [outcome(0.1)])
     monkeypatch.setitem(SHARES, "dayfly", [outcome(0.5, 0.7)])
-    assert [row.ok for row in judged(made()).values()] == [False, False, False]
+    assert [row.ok for row in judged(made()).values()] == [False] * 4
 
 
 def test_bursts_are_judged_by_value_missed_and_items_lost():

@@ -37,6 +37,7 @@ def verdicts(league: League, tables: Sequence[CellTable]) -> list[TrialRow]:
     rows = list[TrialRow]()
     for table in tables:
         rows += _margins(table)
+        rows += _margin_with_rhythm(league, table)
         rows += _oracle(table)
         rows += _learning(league, table)
         rows += _window(league, table)
@@ -63,6 +64,23 @@ def _margins(table: CellTable) -> Iterator[TrialRow]:
         ok=least.by.mean > 0 if recorded else None,
         note=f"share of the value published, in points: {others}",
     )
+
+
+def _margin_with_rhythm(league: League, table: CellTable) -> Iterator[TrialRow]:
+    """The same for the learner that knows the time of day."""
+    if RHYTHM not in league.policies or table.scenario.drawn:
+        return
+    best = [line.policy for line in map(table.best, ("field", "rival")) if line is not None]
+    by = [difference(league, table.cell, RHYTHM, one, lambda it: it.share) for one in best]
+    if by:
+        least = min(one.mean for one in by)
+        yield TrialRow(
+            name=_name(table, f"margin of {RHYTHM} over them"),
+            value=100 * least,
+            unit="points",
+            aim="> 0",
+            ok=least > 0,
+        )
 
 
 def _oracle(table: CellTable) -> Iterator[TrialRow]:

@@ -119,8 +119,9 @@ ON CONFLICT (host) DO UPDATE SET
 INSERT INTO host (host, crawl_delay) VALUES (?, ?)
 ON CONFLICT (host) DO UPDATE SET crawl_delay = excluded.crawl_delay;
 
--- unspace_host: robots.txt asks for nothing any more
-UPDATE host SET crawl_delay = NULL WHERE host = ? AND crawl_delay IS NOT NULL;
+-- unspace_hosts: robots.txt asks for nothing any more
+UPDATE host SET crawl_delay = NULL
+WHERE host IN (SELECT value FROM json_each(?)) AND crawl_delay IS NOT NULL;
 
 -- hosts: all of which something is remembered
 SELECT host, not_before, crawl_delay FROM host ORDER BY host;
