@@ -58,7 +58,7 @@ class Front:
         self._free: list[Rows] = []
         self._entry = np.empty((0, _WIDTH))
         #: The level for which an instant was worked out; `_OUTER` where it is for the outer mark.
-        self._noted_at = np.empty(0, dtype=np.float32)
+        self._noted_at = np.empty(0)
         self._instant = np.empty(0)
         #: All entries before the horizon, which lies so far ahead: when, and their places. Who was
         #: taken elsewhere is on it until its turn comes, and its place is not free before.
