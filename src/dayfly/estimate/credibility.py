@@ -19,8 +19,9 @@ from __future__ import annotations
 
 from dayfly.model import Array
 
-#: Where sources do not differ, so many items are as good as infinitely many.
-_MOST = 100.0
+#: Before anything is known of the fleet; and where sources do not differ, so many items are as good
+#: as infinitely many.
+_FIRST, _MOST = 1.0, 100.0
 
 
 def credibility(count: Array, total: Array) -> tuple[float, float]:
@@ -45,7 +46,7 @@ def credibility(count: Array, total: Array) -> tuple[float, float]:
     some = count > 0
     n, all_n = count[some], float(count[some].sum())
     if not all_n > 0:
-        return 1.0, _MOST
+        return 1.0, _FIRST
     mean = float(total[some].sum()) / all_n
     if not mean > 0:
         return mean, _MOST

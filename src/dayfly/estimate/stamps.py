@@ -78,7 +78,9 @@ class Silence:
     #: Who has shown nothing to this day, and who has begun since.
     silent: Mask
     woken: Mask
-    #: Time for which all of them together were silent, in seconds, as far as it is remembered.
+    #: How much of each beginning is still remembered, and the time for which all of them together
+    #: were silent, in seconds, as far as that is.
+    remembered: Array
     watched: float
 
 
@@ -133,7 +135,7 @@ class StampEstimator:
         #: Mean worth of an item in the fleet, relative to what its source was listed with.
         self.worth = 1.0
         #: How many items of a source that mean weighs.
-        self._worth_items = 1.0
+        self._worth_items = credibility(np.empty(0), np.empty(0))[1]
         self._memory = np.zeros((len(fleet), 9))
         self._memory[:, [_NEWEST, _ANSWERED]] = -np.inf
         self._memory[:, _OLDEST] = np.inf
@@ -214,7 +216,7 @@ class StampEstimator:
 
     def silence(self, rows: Rows) -> Silence:
         """Who of these sources had nothing to show."""
-        return silence_of(self._memory[rows])
+        return silence_of(self._memory[rows], self.reach)
 
     def _belief(self, memory: Array, rows: Rows, faded: Array | float = 1.0) -> Belief:
         scale, burst = self._fleet.arrival[rows], self._burst(memory)
@@ -304,15 +306,21 @@ class StampEstimator:
         return np.where(first & unknown & ~full, 0.0, covered)
 
 
-def silence_of(memory: Array) -> Silence:
-    """Who of the sources with these memories had nothing to show."""
+def silence_of(memory: Array, reach: float) -> Silence:
+    """Who of the sources with these memories had nothing to show; memories fade in `reach`."""
     empty = np.isinf(memory[:, _OLDEST]) & np.isfinite(memory[:, _ANSWERED])
     silent = empty & (memory[:, _COUNT] == 0)
     woken = empty & ~silent
-    # When somebody woke is not remembered: on average in the middle of the time.
-    time = memory[:, _TIME]
-    watched = float(time[silent].sum()) + 0.5 * float(time[woken].sum())
-    return Silence(silent=silent, woken=woken, watched=watched)
+    # A time t is remembered as T = R (1 − e^(−t/R)). When in that time somebody woke is not known:
+    # any moment is as likely as another. On average T/t is left of that moment, and
+    # of the silence before it R (T/t − e^(−t/R)).
+    time = memory[woken, _TIME]
+    left = np.maximum(1.0 - time / reach, 1e-9)
+    passed = -reach * np.log(left)
+    with np.errstate(invalid="ignore"):
+        remembered = np.where(time > 0, time / passed, 1.0)
+    watched = float(memory[silent, _TIME].sum()) + reach * float((remembered - left).sum())
+    return Silence(silent=silent, woken=woken, remembered=remembered, watched=watched)
 
 
 def _silence(date: Array, visit: Rows, old: Array, missing: Mask) -> Array:
@@ -344,7 +352,8 @@ def _of_crawl(crawl: Crawl, answered: float) -> Visits:
     )
     order = np.argsort(dates, kind="stable")
     worth = np.array([item.worth for item in items], dtype=np.float64)[order]
-    hidden = max(crawl.visible - len(crawl.items), 0)
+    # Who shows items without dates is not empty.
+    hidden = max(crawl.visible - (len(crawl.items) if items else 0), 0)
     oldest = crawl.time - (crawl.oldest_s if crawl.oldest_s is not None else 0.0)
     return Visits(
         time=crawl.time,

@@ -114,7 +114,10 @@ def _midnight(day: str, zone: str) -> float:
     if zone[0] == " ":
         day = f"{day[7:]}-{_NUMBERS[day[3:6]]}-{day[:2]}"
         zone = "Z" if zone in (" GMT", " UTC") else zone[1:]
-    return datetime.fromisoformat(f"{day}T00:00:00{zone}").timestamp()
+    found = datetime.fromisoformat(f"{day}T00:00:00{zone}")
+    if found.tzinfo is None:
+        raise ValueError("a fraction of a second, not a zone")
+    return found.timestamp()
 
 
 def _seconds(

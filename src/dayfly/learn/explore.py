@@ -22,6 +22,7 @@ from __future__ import annotations
 import numpy as np
 
 from dayfly.estimate.prior import Mixture
+from dayfly.estimate.stamps import Silence
 from dayfly.model import Array
 from dayfly.model.special import rise, rise_inverse, saturation
 
@@ -90,21 +91,23 @@ class Market:
         with np.errstate(invalid="ignore"):
             self._table = np.where(np.isfinite(age), np.maximum(harvest - high, 0.0) / age, 0.0)
 
-    def await_waking(self, usual: Array, woken: Array, watched: float, reach: float) -> None:
+    def await_waking(self, usual: Array, income: Array, silence: Silence, reach: float) -> None:
         """Learn what silence is worth a look.
 
         Parameters
         ----------
-        usual, woken
-            Incomes of all that were seen, and of those that were silent at first and woke.
-        watched, reach
-            Time for which all of them were silent, and the guess before: one wakes in this time,
-            and is then like the others on average.
+        usual, income
+            Incomes of those that were ever seen, and of all.
+        silence
+            Who had nothing to show, and who of them has begun since.
+        reach
+            The guess before: one wakes in this time, and is then like the others on average.
         """
-        number = 1 + len(woken)
+        number = 1.0 + float(silence.remembered.sum())
         typical = float(self.surplus(usual).mean()) if len(usual) else 0.0
-        self.waking = (typical + float(self.surplus(woken).sum())) / number
-        self.calm = (reach + watched) / number
+        earned = silence.remembered * self.surplus(income[silence.woken])
+        self.waking = (typical + float(earned.sum())) / number
+        self.calm = (reach + silence.watched) / number
 
     def gain_of_waking(self, age: Array) -> Array:
         """What a look is worth at a source that was silent when last seen, so long ago."""

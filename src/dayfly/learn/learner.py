@@ -126,9 +126,7 @@ class Dayfly:
             number = np.concatenate([np.ones(len(rows) - len(new)), crowd])
         self.market.settle(income, number)
         earns, silence = belief.mean * worth, self.estimator.silence(rows)
-        self.market.await_waking(
-            earns[self._seen], earns[silence.woken], silence.watched, self.estimator.reach
-        )
+        self.market.await_waking(earns[self._seen], earns, silence, self.estimator.reach)
         self._believe(rows, now)
 
     def _believe(self, rows: Rows, now: float) -> None:

@@ -229,8 +229,8 @@ class LiveEstimator(StampEstimator):
             income = np.concatenate([income, part.ravel()])
             number = np.concatenate([number, share.ravel()])
         self._market.settle(income, number)
-        silence, earns = silence_of(memory), belief.mean * traits.unit
-        self._market.await_waking(earns[old], earns[silence.woken], silence.watched, self.reach)
+        earns = belief.mean * traits.unit
+        self._market.await_waking(earns[old], earns, silence_of(memory, self.reach), self.reach)
         score = scores(belief, traits, self._market, self.reach, self.span)[old]
         self.price = self._high = self._market.price
         if len(old):
@@ -275,7 +275,7 @@ class LiveEstimator(StampEstimator):
             worth=self._worth(memory, rows),
             window=np.minimum(shown, fleet.window[rows]),
             seen=seen,
-            silent=silence_of(memory).silent,
+            silent=silence_of(memory, self.reach).silent,
         )
 
 
@@ -325,7 +325,8 @@ def _visits(crawls: Sequence[Crawl], answered: Array) -> Visits:
         dates += [date for date, _ in items]
         worths += [value for _, value in items]
         new.append(len(items))
-        hidden.append(max(crawl.visible - len(crawl.items), 0))
+        # Who shows items without dates is not empty.
+        hidden.append(max(crawl.visible - (len(crawl.items) if items else 0), 0))
         oldest.append(crawl.time - (crawl.oldest_s if crawl.oldest_s is not None else 0.0))
     # Of what was seen before, only its number and the oldest are known.
     shown = np.array(hidden) + np.array(new)

@@ -69,4 +69,5 @@ def _tell_hosts(db: sqlite3.Connection, ask: dict[str, str], records: Sequence[R
     asked = [(host, delay) for host, delay in spacing.items() if delay is not None]
     free = [host for host, delay in spacing.items() if delay is None]
     db.executemany(ask["space_host"], asked)
-    db.execute(ask["unspace_hosts"], (msgspec.json.encode(free).decode(),))
+    if free:
+        db.execute(ask["unspace_hosts"], (msgspec.json.encode(free).decode(),))

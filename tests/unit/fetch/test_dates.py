@@ -1,6 +1,7 @@
 """Dates as sources write them."""
 
 import datetime
+import time
 
 import pytest
 
@@ -73,3 +74,14 @@ def test_an_instant_that_cannot_be_meant_is_none_and_soon_is_now():
 def test_a_long_text_costs_nothing():
     for evil in ("1 " * 32, "a" * 64, "Mon, " * 12, "2027-01-01T" + "0" * 53, " " * 64, "+" * 64):
         assert instant(evil, NOW) is None
+
+
+def test_a_fraction_of_a_second_is_no_zone(monkeypatch):
+    # As long as a date with a zone, and read where it is not universal time.
+    monkeypatch.setenv("TZ", "America/New_York")
+    time.tzset()
+    try:
+        assert posix("2026-11-15T11:00:00.12345") == posix("2026-11-15T11:00:00.123450Z")
+    finally:
+        monkeypatch.undo()
+        time.tzset()

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from dayfly.estimate.stamps import Silence
 from dayfly.learn import LEARNERS, Dayfly
 from dayfly.learn.explore import Market
 from dayfly.model import Array, Visits
@@ -136,11 +137,19 @@ def test_knowing_is_worth_most_near_the_price_and_nothing_for_the_steady() -> No
     assert market.gain_of_level(at_price / 1e6, np.ones(1))[0] < 1e-6 * wide[0]
 
 
+def silence(woken: int, watched: float) -> Silence:
+    """So many have woken, just now."""
+    all_of_them = np.ones(woken, bool)
+    return Silence(
+        silent=~all_of_them, woken=all_of_them, remembered=np.ones(woken), watched=watched
+    )
+
+
 def test_silence_is_worth_a_look_when_the_loss_of_waiting_has_reached_the_price() -> None:
     """Looks at price λ every τ, and h·s·τ²/2 lost to waking unseen: dearest per look at λ."""
     market = Market(decay=1e-4, epoch=60.0, budget=1 / 3600)
     market.settle(np.array([1e-3, 2e-3, 5e-4]), np.ones(3))
-    market.await_waking(np.full(5, 1e-3), np.full(19, 2e-3), watched=1999 * DAY, reach=1 * DAY)
+    market.await_waking(np.full(5, 1e-3), np.full(19, 2e-3), silence(19, 1999 * DAY), 1 * DAY)
     assert market.calm == pytest.approx(100 * DAY)
     one, two = market.surplus(np.array([1e-3, 2e-3]))
     assert market.waking == pytest.approx((one + 19 * two) / 20)
@@ -154,9 +163,9 @@ def test_silence_is_worth_little_where_nobody_wakes() -> None:
     market = Market(decay=1e-4, epoch=60.0, budget=1 / 3600)
     market.settle(np.array([1e-3, 2e-3, 5e-4]), np.ones(3))
     age = np.array([10 * DAY])
-    market.await_waking(np.full(5, 1e-3), np.zeros(0), watched=0.0, reach=86 * DAY)
+    market.await_waking(np.full(5, 1e-3), np.zeros(0), silence(0, 0.0), 86 * DAY)
     before = market.gain_of_waking(age)[0]
-    market.await_waking(np.full(5, 1e-3), np.zeros(0), watched=8600 * DAY, reach=86 * DAY)
+    market.await_waking(np.full(5, 1e-3), np.zeros(0), silence(0, 8600 * DAY), 86 * DAY)
     assert market.gain_of_waking(age)[0] < 0.02 * before
 
 

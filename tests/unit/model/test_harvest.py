@@ -262,7 +262,7 @@ MIXED = Fleet(
 def test_what_a_row_is_worth_does_not_depend_on_who_stands_beside_it(name):
     # By no bit: the scheduler looks at a few, and must choose as if it had looked at all.
     rng = np.random.default_rng(8)
-    drawn = rng.uniform(0.0, 9.0, (40, 8))
+    drawn = rng.uniform(0.0, 9.0, (10, 8))
     rest = (0.7,) if name in ("bend", "slotted") else ()
     for given_ in (*np.full((8, 6), (0.0, 0.4, 3.9, 4.0, 7.0, np.inf)).T, *drawn):
         whole = getattr(MIXED.harvest, name)(given_, *rest)
