@@ -14,7 +14,7 @@ from dayfly.errors import DayflyError, UnknownName
 
 #: Commands in the order of the help: where each one lives, and its line there.
 COMMANDS = {
-    "demo": ("dayfly.cli.demo:demo", "Crawl three feeds on this machine, end to end."),
+    "demo": ("dayfly.cli.demo:demo", "Crawl a simulated web on this machine, end to end."),
     "run": ("dayfly.cli.run:run", "Crawl within a budget, until Ctrl-C."),
     "sources": ("dayfly.cli.sources:sources", "What is crawled: add, list, pause, import, export."),
     "items": ("dayfly.cli.items:items", "What was caught, once or as it comes in."),

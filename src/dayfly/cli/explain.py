@@ -26,7 +26,7 @@ def explain(
 ) -> None:
     """What we believe about SOURCE, when it is due, and what holds it back until then.
 
-    SOURCE is an id, an address, or the beginning of either.
+    SOURCE is an id, an address, a title, or the beginning of the first two.
     """
     from dayfly.cli.output import print_json
 
@@ -117,9 +117,10 @@ def _decision(answer: dict[str, Any], now: float) -> list[tuple[str, str]]:
     price = told["price"] + told["host_price"]
     host = ", to which the limit of its host adds" if told["host_price"] > 0 else ""
     beside = f"index {show_number(told['index'])}, price {show_number(price)}{host}"
+    times = show_times(told["index"], price)
     facts = [
         ("waiting there", f"{show_number(told['waiting'])} in value, we think"),
-        ("a visit now", f"is worth {show_times(told['index'], price)} ({beside})"),
+        ("a visit now", f"is worth {times.removeprefix('worth ')} ({beside})"),
     ]
     if not told["held_by"]:
         facts.append(("due", "now"))

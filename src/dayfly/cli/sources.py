@@ -31,7 +31,7 @@ sources_argument = click.argument("named", metavar="SOURCE…", nargs=-1, requir
 def sources() -> None:
     """What is crawled: add, list, pause, remove, import and export.
 
-    SOURCE is an id, an address, or the beginning of either that no other has. Works beside a
+    SOURCE is an id, an address, a title, or the beginning of the first two. Works beside a
     running crawler, which takes every change at once.
     """
 

@@ -1,4 +1,4 @@
-"""Which source is meant: by id, by address, or by the beginning of either."""
+"""Which source is meant: by id, by address, by title, or by the beginning of id or address."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ _KEPT = 5.0
 def find(sources: Sequence[StoredSource], named: str) -> StoredSource:
     """The one source of this name; removed ones only by their whole id or address."""
     if not isinstance(named, str) or not named:
-        raise BadInput("which source? Give an id, an address, or the beginning of either")
+        raise BadInput("which source? Give its title, or the beginning of its id or address")
     near: list[StoredSource] = []
+    called: list[StoredSource] = []
     exact: StoredSource | None = None
     for source in sources:
         if named in (source.id, source.url, shown_url(source.url)):
@@ -28,14 +29,17 @@ def find(sources: Sequence[StoredSource], named: str) -> StoredSource:
             exact = exact or source
         elif source.state != State.REMOVED and _begins(source, named):
             near.append(source)
+        elif source.state != State.REMOVED and source.name == named:
+            called.append(source)
     if exact is not None:
         return exact
-    if len(near) == 1:
-        return near[0]
-    if near:
-        shown = ", ".join(shown_url(source.id) for source in near[:_TOLD])
-        more = f" and {len(near) - _TOLD} more" if len(near) > _TOLD else ""
-        raise BadInput(f"{named!r} is the beginning of several sources: {shown}{more}")
+    for several, what in ((called, "the title"), (near, "the beginning")):
+        if len(several) == 1:
+            return several[0]
+        if several:
+            shown = ", ".join(shown_url(source.id) for source in several[:_TOLD])
+            more = f" and {len(several) - _TOLD} more" if len(several) > _TOLD else ""
+            raise BadInput(f"{named!r} is {what} of several sources: {shown}{more}")
     if not sources:
         raise BadInput(f"there is no source {named!r}, nor any other: dayfly sources add URL")
     known = [shown_url(source.id) for source in sources[:_SEARCHED]]

@@ -14,7 +14,7 @@ from dayfly.serve.directory import find
 from dayfly.serve.house import House
 from dayfly.serve.rehearsal import MOST_VISITS, copied, rehearse, ways_of
 from dayfly.serve.sources import last_visits
-from dayfly.serve.vocabulary import overrides, shown_source, shown_url, waiting
+from dayfly.serve.vocabulary import overrides, shown_source, shown_url, state_at, waiting
 from dayfly.store import State, Store, StoredSource
 
 _DAY = 86400.0
@@ -27,7 +27,7 @@ async def explain(
 ) -> dict[str, Any]:
     """What is believed about a source, when it is due, and what holds it back until then."""
     found = find(house.sources(), source)
-    answer = shown_source(found)
+    answer = shown_source(found, house.now())
     answer["running"] = house.loop is not None
     answer["visits"] = await last_visits(house, found.row, 10)
     scheduler = await house.scheduler(budget_per_s)
@@ -118,7 +118,7 @@ async def stats(house: House, *, seconds: float = _DAY) -> dict[str, Any]:
         "running": house.loop is not None,
         "span_s": span,
         "n_sources": len(living),
-        "states": dict(Counter(str(one.state) for one in living)),
+        "states": dict(Counter(state_at(one, now) for one in living)),
         "never_visited": sum(one.last_crawl is None for one in active),
         "visits": len(visits),
         "statuses": dict(Counter(str(visit.status) for visit in visits)),

@@ -23,7 +23,7 @@ operation           arguments → answer
 ``status``          → {pid, running, now_at}
 ==================  ==============================================================================
 
-`source` is an id, an address, or the beginning of either that no other has.
+`source` is an id, an address, a title, or the beginning of the first two that no other has.
 """
 
 from __future__ import annotations

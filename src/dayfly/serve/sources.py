@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,10 +12,12 @@ from dayfly.serve.directory import find
 from dayfly.serve.house import House
 from dayfly.serve.vocabulary import (
     CHANGEABLE,
+    PAUSED,
     changed,
     read_listing,
     shown_source,
     shown_visit,
+    state_at,
 )
 from dayfly.store import Listing, State, StoredSource
 
@@ -24,7 +25,6 @@ from dayfly.store import Listing, State, StoredSource
 _PORTION = 5000
 #: Visits shown with a source.
 _VISITS = 10
-_PAUSED = re.compile(r"paused(?: \(then (?P<why>.*) until (?P<until>[0-9.]+)\))?")
 
 
 async def add(
@@ -82,19 +82,21 @@ async def list_(
     shown: list[dict[str, Any]] = []
     sources = house.sources()
     for source in sources[after + 1 :]:
-        if (str(source.state) == state) if state else source.state != State.REMOVED:
+        if (state_at(source, house.now()) == state) if state else source.state != State.REMOVED:
             if tag is not None and tag not in source.tags:
                 continue
             if most is not None and len(shown) >= most:
                 return {"sources": shown, "next": shown[-1]["row"] if shown else after}
-            shown.append(shown_source(source))
+            shown.append(shown_source(source, house.now()))
     return {"sources": shown, "next": None}
 
 
 async def show(house: House, *, source: str, visits: int = _VISITS) -> dict[str, Any]:
     """One source, and how its last visits ended, the newest first."""
     found = find(house.sources(), source)
-    return shown_source(found) | {"visits": await last_visits(house, found.row, visits)}
+    return shown_source(found, house.now()) | {
+        "visits": await last_visits(house, found.row, visits)
+    }
 
 
 async def last_visits(house: House, row: int, number: int) -> list[dict[str, Any]]:
@@ -113,9 +115,9 @@ async def pause(house: House, *, source: str, until: float | None = None) -> dic
     if until <= house.now():
         raise BadInput("a pause must end in the future")
     pending = found.not_before is not None and found.not_before > house.now()
-    if pending and not _PAUSED.fullmatch(found.why_not):
+    if pending and not PAUSED.fullmatch(found.why_not):
         if found.not_before is not None and found.not_before >= until:
-            return shown_source(found)  # it rests for longer than that anyhow
+            return shown_source(found, house.now())  # it rests for longer than that anyhow
         note = f"paused (then {found.why_not or 'not_before'} until {found.not_before})"
     else:
         note = found.why_not if pending else "paused"
@@ -127,7 +129,7 @@ async def resume(house: House, *, source: str) -> dict[str, Any]:
     found = _living(house, source)
     put = replace(found, state=State.ACTIVE, gone_since=None, lost=0)
     # A pause may end early. What the source itself asked for before it may not.
-    noted = _PAUSED.fullmatch(found.why_not)
+    noted = PAUSED.fullmatch(found.why_not)
     if noted is not None:
         until = None if noted["until"] is None else float(noted["until"])
         put = replace(put, not_before=until, why_not=noted["why"] or "")
@@ -157,7 +159,7 @@ def _living(house: House, named: str) -> StoredSource:
 
 async def _put(house: House, source: StoredSource) -> dict[str, Any]:
     await house.change([source])
-    return shown_source(source)
+    return shown_source(source, house.now())
 
 
 def _said(listing: Listing) -> dict[str, Any]:

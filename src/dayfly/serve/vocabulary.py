@@ -8,6 +8,7 @@ without credentials.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
@@ -19,12 +20,14 @@ from msgspec.structs import replace
 from dayfly.errors import BadInput, UnknownName
 from dayfly.model import Crawl
 from dayfly.serve.listable import listable
-from dayfly.store import Listing, StoredItem, StoredSource, fleet_of
+from dayfly.store import Listing, State, StoredItem, StoredSource, fleet_of
 
 #: What an operator may set, by the names that `Listing` has for it.
 LISTED = Listing.__struct_fields__
 #: The host follows the address, and the id is for life.
 CHANGEABLE = tuple(name for name in LISTED if name not in ("id", "host"))
+#: Why a source rests that was paused for a while, and what it waited for before.
+PAUSED = re.compile(r"paused(?: \(then (?P<why>.*) until (?P<until>[0-9.]+)\))?")
 
 
 def plain_listing(listing: Listing) -> dict[str, Any]:
@@ -61,7 +64,15 @@ def changed(source: StoredSource, given: Mapping[str, Any]) -> StoredSource:
     return put
 
 
-def shown_source(source: StoredSource) -> dict[str, Any]:
+def state_at(source: StoredSource, now: float) -> str:
+    """The state as people know it: a pause that ends by itself is one, too."""
+    resting = source.not_before is not None and source.not_before > now
+    if source.state == State.ACTIVE and resting and PAUSED.fullmatch(source.why_not):
+        return str(State.PAUSED)
+    return str(source.state)
+
+
+def shown_source(source: StoredSource, now: float) -> dict[str, Any]:
     """All that may be told about a source."""
     estimate = source.estimate
     return {
@@ -73,7 +84,7 @@ def shown_source(source: StoredSource) -> dict[str, Any]:
         "title": source.title,
         "kind": source.kind,
         "tags": list(source.tags),
-        "state": str(source.state),
+        "state": state_at(source, now),
         "weight": source.weight,
         "cost": source.cost,
         # An estimate's worth also counts what a look teaches: it is for the scheduler alone.

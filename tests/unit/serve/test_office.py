@@ -4,6 +4,7 @@ import json
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from dayfly.errors import BadInput
 from dayfly.model import Status
@@ -145,6 +146,11 @@ def test_lists_are_filtered_and_come_in_portions(office):
     assert ids(limit=2, after=1) == (["feed2"], None)
     office.ask("sources.pause", source="feed2")
     assert ids(state="paused") == (["feed2"], None)
+    # A pause that ends by itself is one, too.
+    office.ask("sources.pause", source="feed0", until=NOW + 900.0)
+    assert ids(state="paused") == (["feed0", "feed2"], None)
+    assert ids(state="active") == (["feed1"], None)
+    assert office.ask("stats")["states"] == {"active": 1, "paused": 2}
 
 
 @pytest.mark.parametrize(
@@ -152,6 +158,16 @@ def test_lists_are_filtered_and_come_in_portions(office):
 )
 def test_a_source_is_found_by_id_address_or_beginning(office, named):
     assert office.ask("sources.show", source=named)["row"] == 1
+
+
+def test_a_source_is_found_by_the_title_that_screens_show(office, store):
+    first, second, third = store.sources()
+    store.change([replace(first, title="The Daily"), replace(second, title="Evening")])
+    assert office.ask("sources.show", source="The Daily")["row"] == 0
+    assert office.ask("sources.show", source="Evening")["row"] == 1
+    store.change([replace(third, title="The Daily")])
+    with pytest.raises(BadInput, match="the title of several sources: feed0, feed2"):
+        office.ask("sources.show", source="The Daily")
 
 
 def test_who_cannot_be_found_is_told_with_a_suggestion(office):
@@ -168,9 +184,7 @@ def test_who_cannot_be_found_is_told_with_a_suggestion(office):
 def test_a_pause_for_some_time_does_not_shorten_what_the_source_asked_for(office, store):
     now = NOW + 100.0
     source = store.sources()[0]
-    from msgspec import structs
-
-    store.change([structs.replace(source, not_before=now + 500, why_not="Retry-After")])
+    store.change([replace(source, not_before=now + 500, why_not="Retry-After")])
     shorter = office.ask("sources.pause", source="feed0", until=now + 100)
     assert (shorter["not_before_at"], shorter["why_not"]) == (now + 500, "Retry-After")
     longer = office.ask("sources.pause", source="feed0", until=now + 900)
@@ -184,7 +198,7 @@ def test_a_pause_for_some_time_does_not_shorten_what_the_source_asked_for(office
 
 def test_a_pause_ends_when_it_is_ended(office):
     until = office.ask("sources.pause", source="feed1", until=NOW + 900.0)
-    assert (until["state"], until["not_before_at"]) == ("active", NOW + 900.0)
+    assert (until["state"], until["not_before_at"]) == ("paused", NOW + 900.0)
     assert office.ask("sources.resume", source="feed1")["not_before_at"] is None
     assert office.ask("sources.pause", source="feed1")["state"] == "paused"
     assert office.ask("sources.resume", source="feed1")["state"] == "active"
@@ -193,18 +207,14 @@ def test_a_pause_ends_when_it_is_ended(office):
 
 
 def test_what_is_gone_or_quarantined_is_revived_by_hand(office, store):
-    from msgspec import structs
-
-    source = structs.replace(store.sources()[1], state=State.QUARANTINED, lost=3, gone_since=NOW)
+    source = replace(store.sources()[1], state=State.QUARANTINED, lost=3, gone_since=NOW)
     store.change([source])
     shown = office.ask("sources.resume", source="feed1")
     assert (shown["state"], shown["lost"], shown["gone_since_at"]) == ("active", 0, None)
 
 
 def test_changes_are_checked_and_a_new_address_forgets_validators(office, store):
-    from msgspec import structs
-
-    store.change([structs.replace(store.sources()[1], etag='"x"', digest="d")])
+    store.change([replace(store.sources()[1], etag='"x"', digest="d")])
     assert office.ask("sources.change", source="feed1", weight=2.5)["weight"] == 2.5
     assert store.sources()[1].etag == '"x"'
     office.ask("sources.change", source="feed1", url="https://new.example.org/")
@@ -287,10 +297,8 @@ def test_what_is_not_an_operation_is_refused(office):
 def test_C10_what_an_answer_was_known_by_goes_with_address_kind_and_selectors(
     office, store, way, change
 ):
-    from msgspec import structs
-
     known = {"etag": '"x"', "last_modified": "Mon", "digest": "d"}
-    store.change([structs.replace(store.sources()[1], **known)])
+    store.change([replace(store.sources()[1], **known)])
     if way == "sources.change":
         office.ask(way, source="feed1", **change)
     elif "url" not in change:  # an update goes by the id and keeps the address
@@ -303,9 +311,7 @@ def test_C10_what_an_answer_was_known_by_goes_with_address_kind_and_selectors(
 
 
 def test_validators_stay_where_nothing_of_that_changes(office, store):
-    from msgspec import structs
-
-    store.change([structs.replace(store.sources()[1], etag='"x"', digest="d")])
+    store.change([replace(store.sources()[1], etag='"x"', digest="d")])
     office.ask("sources.change", source="feed1", tags=["other"], url=store.sources()[1].url)
     assert (store.sources()[1].etag, store.sources()[1].digest) == ('"x"', "d")
 
@@ -315,13 +321,11 @@ def test_worth_is_told_once(office):
 
 
 def test_an_index_is_made_once_for_an_import_in_portions(store):
-    from msgspec import structs
-
     from dayfly.serve.directory import Known
 
     sources = store.sources()
     first = Known.of(sources, None)
-    sources.append(structs.replace(sources[0], row=3, id="late", url="https://late.org/"))
+    sources.append(replace(sources[0], row=3, id="late", url="https://late.org/"))
     again = Known.of(sources, first)
     assert again is first
     assert again.row("late", "") == again.row("", "https://late.org/") == 3
