@@ -162,10 +162,9 @@ def test_a_source_is_found_by_id_address_or_beginning(office, named):
 
 def test_a_source_is_found_by_the_title_that_screens_show(office, store):
     first, second, third = store.sources()
-    store.change([replace(first, title="The Daily"), replace(second, title="Evening")])
-    assert office.ask("sources.show", source="The Daily")["row"] == 0
+    daily = [replace(first, title="The Daily"), replace(third, title="The Daily")]
+    store.change([*daily, replace(second, title="", document_title="Evening")])
     assert office.ask("sources.show", source="Evening")["row"] == 1
-    store.change([replace(third, title="The Daily")])
     with pytest.raises(BadInput, match="the title of several sources: feed0, feed2"):
         office.ask("sources.show", source="The Daily")
 
