@@ -194,7 +194,7 @@ def test_A11_credentials_in_an_address_become_a_header():
 
 @pytest.mark.parametrize("form", sorted(FORMATS))
 def test_A11_exports_hold_no_secret(form):
-    written = "".join(FORMATS[form]([shown_source(one) for one in _sources()]))
+    written = "".join(FORMATS[form]([shown_source(one, 0.0) for one in _sources()]))
     assert "https://a.example/feed" in written
     for secret in SECRETS:
         assert secret not in written
@@ -239,7 +239,7 @@ FORMULAS = (
 @pytest.mark.parametrize("title", FORMULAS)
 def test_A12_no_cell_of_an_exported_list_is_a_formula(title):
     one = next(iter(_sources()))
-    shown = shown_source(one) | {"title": title, "tags": [title], "id": title, "kind": title}
+    shown = shown_source(one, 0.0) | {"title": title, "tags": [title], "id": title, "kind": title}
     rows = list(csv.reader("".join(FORMATS["csv"]([shown])).splitlines(keepends=True)))
     for cell in rows[1]:
         assert not cell.lstrip().startswith(tuple("=+-@＝＋－＠"))
@@ -251,7 +251,7 @@ def test_A12_no_cell_of_an_exported_list_is_a_formula(title):
 )
 def test_A12_markup_in_a_title_is_text_in_opml(title):
     one = next(iter(_sources()))
-    shown = shown_source(one) | {"title": title, "tags": [title, title]}
+    shown = shown_source(one, 0.0) | {"title": title, "tags": [title, title]}
     body = ET.fromstring("".join(FORMATS["opml"]([shown]))).find("body")
     ((folder,),) = [list(body)]
     assert len(folder) == 1

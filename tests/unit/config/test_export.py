@@ -51,7 +51,7 @@ def stored(listings):
         {name: getattr(one, name) for name in one.__struct_fields__}  # of its own class
         for one in listings
     )
-    return [shown_source(StoredSource(**one, row=row)) for row, one in enumerate(plain)]
+    return [shown_source(StoredSource(**one, row=row), 0.0) for row, one in enumerate(plain)]
 
 
 def exported(form, listings=LISTINGS):
