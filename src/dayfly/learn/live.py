@@ -33,6 +33,7 @@ from dayfly.estimate.stamps import StampEstimator, silence_of
 from dayfly.learn.explore import Market
 from dayfly.learn.score import AGES, Traits, due_ages, plain_curves, scores
 from dayfly.model import NUMBERS, Array, Crawl, Fleet, Mask, Rows, Source, Visits
+from dayfly.model.special import rise
 
 _DAY = 86400.0
 #: Prior and price are found anew so often, in seconds …
@@ -232,7 +233,10 @@ class LiveEstimator(StampEstimator):
         earns = belief.mean * traits.unit
         self._market.await_waking(earns[old], earns, silence_of(memory, self.reach), self.reach)
         score = scores(belief, traits, self._market, self.reach, self.span)[old]
-        self.price = self._high = self._market.price
+        self.price = self._market.price
+        # Where nobody was seen yet: an average source, as soon as it may be visited again.
+        typical = earns * rise(traits.decay * self._least)
+        self._high = max(self.price, float(typical.max(initial=0.0)))
         if len(old):
             # Exploration spends too: the price at which all is paid for.
             self.price = _clearing(score, traits.cost[old], self._least, budget, self.price)

@@ -168,3 +168,15 @@ def test_a_first_look_is_worth_more_than_the_price_and_not_beyond_measure():
     ceiling = new.arrival * new.worth / new.decay
     assert (ceiling > estimator.price).all()
     assert (ceiling <= 10.0 * estimator._high * (1 + 1e-6)).all()
+
+
+def test_where_visits_are_cheap_all_first_looks_come_before_any_second():
+    """Four quiet feeds and more budget than they need: nobody waits for its first visit."""
+    now = 1.8e9
+    estimator = LiveEstimator(Fleet(arrival=np.full(4, 1 / DAY), decay=DECAY), budget=1.0)
+    estimator.apply(estimator.update(crawl(0, now, [DAY * (10 * at + 5) for at in range(20)])))
+    fleet = estimator.mean()
+    index = fleet.arrival * fleet.worth / fleet.decay
+    # At the age of a minute the one that was seen is worth less than those that were not.
+    again = index[0] * rise(fleet.decay[:1] * 60.0)[0]
+    assert (index[1:] > 10 * again).all()
