@@ -90,13 +90,15 @@ class ArrivalEstimator:
     def learn(self, visits: Visits) -> None:
         """Update and apply a batch; see `Estimator`."""
         row = visits.row
-        gap = np.maximum(visits.time - self.answered_[row], 0.0)
-        full = (visits.new > 0) & (visits.new >= visits.shown)
-        known = full | np.isfinite(gap)
-        # Nothing shown has no oldest; then `full` is false and the gap is taken.
-        oldest = np.where(full, np.maximum(visits.oldest, 0.0), np.inf)
+        over = np.maximum(visits.time - self.answered_[row], 0.0)
+        # The oldest date is looked up only where it counts: it may be anywhere in memory.
+        full = np.flatnonzero((visits.new > 0) & (visits.new >= visits.shown))
+        oldest = visits.time - visits.published[visits.start[full]]
+        over[full] = np.minimum(np.maximum(oldest, 0.0), over[full])
+        # A first visit that is not full says nothing about how long its items took to gather.
+        known = np.isfinite(over)
         self.count_[row] += np.where(known, visits.new, 0)
-        self.exposure_[row] += np.where(known, np.minimum(oldest, gap), 0.0)
+        self.exposure_[row] += np.where(known, over, 0.0)
         self.answered_[row] = visits.time
 
     def mean(self) -> Fleet:

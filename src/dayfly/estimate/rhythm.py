@@ -112,15 +112,19 @@ class RhythmEstimator:
         found: Array = s / s.mean()
         return found
 
-    def rhythms(self) -> Rhythms:
-        """The profile of every source, as far as it can be told."""
+    def rhythms(self, burst: Array | float = 1.0) -> Rhythms:
+        """The profile of every source, as far as it can be told.
+
+        Items that come in bursts are less evidence than their number: n of them count like
+        n/`burst`.
+        """
         profiles = np.array([*_stronger(np.log(self.profile())), *_stronger(_WAVE)])
         members = [(shape, shift) for shape in range(len(profiles)) for shift in SHIFTS]
         which = np.array([(-1, 0), *members])
         blocks = np.array(
             [np.ones(BLOCKS), *(_blocks(np.roll(profiles[a], b)) for a, b in members)]
         )
-        likelihood = self._likelihood(blocks)
+        likelihood = self._likelihood(blocks) / np.broadcast_to(burst, len(self.count_))[:, None]
         seen = self._counted() > 0
         nobody = Rhythms(
             profiles=profiles,

@@ -33,17 +33,27 @@ import numpy as np
 from dayfly.errors import BadInput
 from dayfly.estimate.base import Estimate
 from dayfly.estimate.credibility import credibility
+from dayfly.estimate.evidence import add
+from dayfly.estimate.memory import (
+    ANSWERED,
+    COUNT,
+    LATE_TIME,
+    LATELY,
+    OLDEST,
+    TIME,
+    WORTH,
+    blank,
+    burstiness,
+    put,
+)
+from dayfly.estimate.one_crawl import as_visits
 from dayfly.estimate.prior import Mixture, RatePrior
-from dayfly.model import Array, Counts, Crawl, Fleet, Mask, Rows, Visits
+from dayfly.estimate.silence import Silence, silence_of
+from dayfly.model import Array, Crawl, Fleet, Mask, Rows, Visits
 
 _DAY = 86400.0
-#: Burstiness of a source of which little was seen, and how many items that guess weighs.
-_BURST, _BURST_ITEMS = 1.5, 4.0
-#: A single silence must not outweigh all that came after it.
-_MOST_BURST = 16.0
-_BLOCK = 1 << 13
-#: Columns of what is remembered of a source.
-_COUNT, _TIME, _SQUARES, _NEWEST, _LATELY, _LATE_TIME, _WORTH, _OLDEST, _ANSWERED = range(9)
+#: So many visits at a time: what is computed on the way stays in the cache.
+_BLOCK = 1 << 14
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -69,19 +79,6 @@ class Belief:
         """Time over which a source must be watched to halve the variance of its mean rate."""
         with np.errstate(divide="ignore"):
             return self.burst * self.mixture.mean / self.mixture.variance / self.scale
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Silence:
-    """What is known of sources that had nothing to show when they were first looked at."""
-
-    #: Who has shown nothing to this day, and who has begun since.
-    silent: Mask
-    woken: Mask
-    #: How much of each beginning is still remembered, and the time for which all of them together
-    #: were silent, in seconds, as far as that is.
-    remembered: Array
-    watched: float
 
 
 class StampEstimator:
@@ -136,16 +133,14 @@ class StampEstimator:
         self.worth = 1.0
         #: How many items of a source that mean weighs.
         self._worth_items = credibility(np.empty(0), np.empty(0))[1]
-        self._memory = np.zeros((len(fleet), 9))
-        self._memory[:, [_NEWEST, _ANSWERED]] = -np.inf
-        self._memory[:, _OLDEST] = np.inf
+        self._memory = blank(len(fleet))
         #: The oldest date that a first visit has shown: how far back records go.
         self._since = np.inf
 
     @property
     def answered(self) -> Array:
         """When each source last answered; minus infinity if it never did."""
-        found: Array = self._memory[:, _ANSWERED]
+        found: Array = self._memory[:, ANSWERED]
         return found
 
     def update(self, crawl: Crawl) -> Estimate:
@@ -154,7 +149,7 @@ class StampEstimator:
         memory = self._memory[rows]
         if crawl.answered:
             memory = self._after(
-                _of_crawl(crawl, float(memory[0, _ANSWERED])), np.array([crawl.time])
+                as_visits(crawl, float(memory[0, ANSWERED])), np.array([crawl.time])
             )
         return Estimate(
             row=crawl.row,
@@ -168,16 +163,15 @@ class StampEstimator:
     def apply(self, estimate: Estimate) -> None:
         """Believe it from now on."""
         self._memory[estimate.row] = estimate.memory
-        self._since = min(self._since, estimate.memory[_OLDEST])
+        self._since = min(self._since, estimate.memory[OLDEST])
 
     def learn(self, visits: Visits) -> None:
         """Update and apply a batch; see `Estimator`."""
-        # Some at a time: what is computed on the way stays in the cache.
         for first in range(0, len(visits.row), _BLOCK):
             some = visits.part(first, first + _BLOCK)
             after = self._after(some, np.full(len(some.row), visits.time))
-            self._memory[some.row] = after
-            self._since = min(self._since, float(after[:, _OLDEST].min(initial=np.inf)))
+            put(self._memory, some.row, after)
+            self._since = min(self._since, float(after[:, OLDEST].min(initial=np.inf)))
 
     def mean(self) -> Fleet:
         """The fleet with posterior mean rates."""
@@ -199,16 +193,16 @@ class StampEstimator:
         """Learn the fleet's prior, and its mean worth, from all that has been seen of it."""
         seen = np.flatnonzero(np.isfinite(self.answered))
         memory = self._memory[seen]
-        burst = self._burst(memory)
+        burst = burstiness(memory, self.reach)
         scale = self._fleet.arrival[seen]
-        self.prior.fit(memory[:, _COUNT] / burst, memory[:, _TIME] / burst * scale)
-        self.worth, self._worth_items = credibility(memory[:, _COUNT], memory[:, _WORTH])
+        self.prior.fit(memory[:, COUNT] / burst, memory[:, TIME] / burst * scale)
+        self.worth, self._worth_items = credibility(memory[:, COUNT], memory[:, WORTH])
 
     def belief(self, rows: Rows, now: float) -> Belief:
         """What is believed of these sources if it is `now`: evidence has faded since the visit."""
         memory = self._memory[rows]
-        faded = np.exp(-np.maximum(now - memory[:, _ANSWERED], 0.0) / self.reach)
-        return self._belief(memory, rows, np.where(np.isfinite(memory[:, _ANSWERED]), faded, 1.0))
+        faded = np.exp(-np.maximum(now - memory[:, ANSWERED], 0.0) / self.reach)
+        return self._belief(memory, rows, np.where(np.isfinite(memory[:, ANSWERED]), faded, 1.0))
 
     def worth_of(self, rows: Rows) -> Array:
         """Mean worth of a new item at these sources."""
@@ -219,149 +213,66 @@ class StampEstimator:
         return silence_of(self._memory[rows], self.reach)
 
     def _belief(self, memory: Array, rows: Rows, faded: Array | float = 1.0) -> Belief:
-        scale, burst = self._fleet.arrival[rows], self._burst(memory)
+        scale, burst = self._fleet.arrival[rows], burstiness(memory, self.reach)
         mixture = self.prior.belief(
-            memory[:, _COUNT] * faded / burst, memory[:, _TIME] * faded / burst * scale
+            memory[:, COUNT] * faded / burst, memory[:, TIME] * faded / burst * scale
         )
         mean = mixture.mean * scale
         shape = mean * self.span / np.maximum(burst - 1.0, 1e-6)
-        level = (shape + memory[:, _LATELY]) / (shape / mean + memory[:, _LATE_TIME])
+        level = (shape + memory[:, LATELY]) / (shape / mean + memory[:, LATE_TIME])
         return Belief(mixture=mixture, scale=scale, burst=burst, shape=shape, level=level)
-
-    def _burst(self, memory: Array) -> Array:
-        """φ, from the squares of the gaps, the one that is still open among them; at least 1."""
-        count, time = memory[:, _COUNT] + 1.0, memory[:, _TIME]
-        with np.errstate(invalid="ignore"):
-            still_open = self._effective(memory[:, _ANSWERED] - memory[:, _NEWEST])
-        squares = memory[:, _SQUARES] + np.where(np.isnan(still_open), 0.0, still_open) ** 2
-        with np.errstate(divide="ignore", invalid="ignore"):
-            spread = np.where(time > 0, count * squares / time**2 - 1.0, _BURST)
-        found = (_BURST_ITEMS * _BURST + count * spread) / (_BURST_ITEMS + count)
-        return np.clip(found, 1.0, _MOST_BURST)
 
     def _worth(self, memory: Array, rows: Rows) -> Array:
         lean = self._worth_items
-        share = (lean * self.worth + memory[:, _WORTH]) / (lean + memory[:, _COUNT])
+        share = (lean * self.worth + memory[:, WORTH]) / (lean + memory[:, COUNT])
         found: Array = self._fleet.worth[rows] * share
         return found
 
-    def _effective(self, time: Array) -> Array:
-        """A stretch of time that ends now, as far as it is remembered."""
-        return -np.expm1(-np.maximum(time, 0.0) / self.reach) * self.reach
-
     def _after(self, visits: Visits, now: Array) -> Array:
         """What will be remembered of the sources visited, each at its own instant."""
-        rows = visits.row
         # By columns: each of them is read and written several times.
-        old = np.ascontiguousarray(self._memory.take(rows, axis=0).T)
-        answered = old[_ANSWERED]
-        first = np.isinf(answered)
-        gap = np.where(first, np.inf, np.maximum(now - answered, 0.0))
-        age = now - visits.opening
-        opening = np.where(first, np.nan_to_num(now - age, nan=np.inf), old[_OLDEST])
+        memory = np.ascontiguousarray(self._memory.take(visits.row, axis=0).T)
+        gap = np.maximum(now - memory[ANSWERED], 0.0)
+        first, opening = np.isinf(gap), memory[OLDEST]
+        # Dates lie far apart: only those are fetched that are looked at.
+        fresh, full = np.flatnonzero(first), self._full(visits)
+        opening[fresh] = _openings(visits, fresh)
+        age = np.full(len(now), np.inf)
+        age[full] = np.maximum(now[full] - visits.published[visits.start[full]], 0.0)
         covered = self._covered(visits, now, age, gap, first, opening)
-        fade, fade_fast = np.exp(-gap / self.reach), np.exp(-gap / self.span)
-        kept = np.repeat(visits.start[1:] - visits.new, visits.new) + _counting(visits.new)
-        visit = np.repeat(np.arange(len(rows)), visits.new)
-        # Whatever its date says, an item first seen now came since the last visit.
-        earliest = np.maximum(now - covered, -1e300)
-        date = np.minimum(np.maximum(visits.published[kept], earliest[visit]), now[visit])
-        since = date - now[visit]
-        weight = np.exp(since / self.reach)
-        missing = (covered < gap) & ~first
-        silence = self._effective(_silence(date, visit, old, missing))
+        add(memory, visits, now, gap, covered, self.reach, self.span)
+        return memory.T
 
-        def total(value: Array) -> Array:
-            return np.bincount(visit, value, minlength=len(rows)).astype(np.float64, copy=False)
-
-        newest = np.where(first, now - covered, old[_NEWEST])
-        newest[visit] = date  # oldest first, so the last one stays
-        new = np.empty_like(old)
-        new[_COUNT] = old[_COUNT] * fade + total(weight)
-        new[_TIME] = old[_TIME] * fade + self._effective(covered)
-        new[_SQUARES] = old[_SQUARES] * fade + total(
-            weight * silence**2 * np.where(missing, fade, 1.0)[visit]
-        )
-        new[_NEWEST] = newest
-        new[_LATELY] = old[_LATELY] * fade_fast + total(np.exp(since / self.span))
-        new[_LATE_TIME] = old[_LATE_TIME] * fade_fast - self.span * np.expm1(-covered / self.span)
-        new[_WORTH] = old[_WORTH] * fade + total(weight * visits.worth[kept])
-        new[_OLDEST] = opening
-        new[_ANSWERED] = np.where(first, now, np.maximum(answered, now))
-        return new.T
+    def _full(self, visits: Visits) -> Rows:
+        """Visits that may have missed items: so many are new as the source can show."""
+        window = self._fleet.window[visits.row]
+        most = np.where(np.isinf(window), visits.shown, window)
+        return np.flatnonzero((visits.new > 0) & (visits.new >= most))
 
     def _covered(
         self, visits: Visits, now: Array, age: Array, gap: Array, first: Mask, opening: Array
     ) -> Array:
-        """The time up to now of which a visit has seen all items."""
+        """The time up to now of which a visit has seen all items.
+
+        `age` is that of the oldest item where others may have been pushed out, infinite elsewhere.
+        """
+        covered = np.minimum(age, gap)
+        fresh = np.flatnonzero(first)
+        if not len(fresh):
+            return covered
         # Visits of one batch come one after the other: each knows of those before it.
-        since = np.minimum.accumulate(np.minimum(opening, self._since))
-        records = np.where(np.isfinite(since), np.maximum(now - since, 0.0), 0.0)
-        window = self._fleet.window[visits.row]
-        unknown = np.isinf(window)
-        full = (visits.new > 0) & (visits.new >= np.where(unknown, visits.shown, window))
-        oldest = np.maximum(np.nan_to_num(age, nan=0.0), 0.0)
-        covered = np.where(full, np.minimum(oldest, gap), np.where(first, records, gap))
+        since = np.minimum.accumulate(np.minimum(opening[fresh], self._since))
+        records = np.where(np.isfinite(since), np.maximum(now[fresh] - since, 0.0), 0.0)
         # A first visit to a feed that shows nothing, and who knows how much it would show.
-        return np.where(first & unknown & ~full, 0.0, covered)
+        records[np.isinf(self._fleet.window[visits.row[fresh]])] = 0.0
+        covered[fresh] = np.where(np.isinf(age[fresh]), records, covered[fresh])
+        return covered
 
 
-def silence_of(memory: Array, reach: float) -> Silence:
-    """Who of the sources with these memories had nothing to show; memories fade in `reach`."""
-    empty = np.isinf(memory[:, _OLDEST]) & np.isfinite(memory[:, _ANSWERED])
-    silent = empty & (memory[:, _COUNT] == 0)
-    woken = empty & ~silent
-    # A time t is remembered as T = R (1 − e^(−t/R)). When in that time somebody woke is not known:
-    # any moment is as likely as another. On average T/t is left of that moment, and
-    # of the silence before it R (T/t − e^(−t/R)).
-    time = memory[woken, _TIME]
-    left = np.maximum(1.0 - time / reach, 1e-9)
-    passed = -reach * np.log(left)
-    with np.errstate(invalid="ignore"):
-        remembered = np.where(time > 0, time / passed, 1.0)
-    watched = float(memory[silent, _TIME].sum()) + reach * float((remembered - left).sum())
-    return Silence(silent=silent, woken=woken, remembered=remembered, watched=watched)
-
-
-def _silence(date: Array, visit: Rows, old: Array, missing: Mask) -> Array:
-    """The time that passed before each item without any; 0 where that is not known."""
-    before = np.concatenate([date[:1], date[:-1]])
-    opens = np.concatenate([[True], visit[1:] != visit[:-1]])[: len(date)]
-    newest, answered = old[_NEWEST][visit], old[_ANSWERED][visit]
-    # Where items were pushed out unseen, the silence that was known before has ended at some time.
-    until = np.where(missing[visit], answered, date)
-    with np.errstate(invalid="ignore"):
-        known = np.where(np.isfinite(newest), until - newest, 0.0)
-    return np.maximum(np.where(opens, known, date - before), 0.0)
-
-
-def _counting(counts: Counts) -> Counts:
-    """0, 1, … for each count: [2, 3] gives 0 1 0 1 2."""
-    ends = np.cumsum(counts)
-    found: Counts = np.arange(int(counts.sum())) - np.repeat(ends - counts, counts)
-    return found
-
-
-def _of_crawl(crawl: Crawl, answered: float) -> Visits:
-    """One crawl as a batch: its new items last, others that were visible before them."""
-    first = math.isinf(answered)
-    items = [item for item in crawl.items if item.published is not None or not first]
-    dates = np.array(
-        [crawl.time if item.published is None else item.published for item in items],
-        dtype=np.float64,
-    )
-    order = np.argsort(dates, kind="stable")
-    worth = np.array([item.worth for item in items], dtype=np.float64)[order]
-    # Who shows items without dates is not empty.
-    hidden = max(crawl.visible - (len(crawl.items) if items else 0), 0)
-    oldest = crawl.time - (crawl.oldest_s if crawl.oldest_s is not None else 0.0)
-    return Visits(
-        time=crawl.time,
-        row=np.array([crawl.row]),
-        gap=np.array([crawl.time - answered]),
-        start=np.array([0, hidden + len(items)]),
-        published=np.concatenate([np.full(hidden, oldest), dates[order]]),
-        worth=np.concatenate([np.ones(hidden), worth]),
-        new=np.array([len(items)]),
-        value=np.array([crawl.value]),
-    )
+def _openings(visits: Visits, some: Rows) -> Array:
+    """When the oldest item shown was published, for some visits; infinite if nothing was."""
+    date = np.full(len(some), np.inf)
+    start = visits.start[some]
+    shows = visits.start[some + 1] > start
+    date[shows] = visits.published[start[shows]]
+    return date

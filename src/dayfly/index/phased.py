@@ -97,7 +97,7 @@ class Phased:
         price, gain = price[kept], gain[kept]
         # Rounding must not make a threshold fall as the price rises.
         threshold = np.maximum.accumulate(threshold[:, kept], axis=1)
-        ages = _ages()
+        ages = _AGES
         table = cls(
             profile=s, decay=decay, price=price, threshold=threshold, gain=gain, full=full,
             ratio=np.empty((len(s), len(ages))), ages=ages,
@@ -137,23 +137,9 @@ class Phased:
         """
         at = np.asarray(phase, dtype=np.float64) % len(self.profile)
         cell = at.astype(np.int64)
-        part = at - cell
-        cell %= len(self.profile)
-        cells = np.minimum(np.asarray(age, dtype=np.float64), self.ages[-1])
-        column = np.minimum(_column(cells), len(self.ages) - 2)
-        low, high = self.ages[column], self.ages[column + 1]
-        along = (cells - low) / (high - low)
-        flat, width = self.ratio.ravel(), self.ratio.shape[1]
-
-        def by_age(row: Counts) -> Array:
-            place = row * width + column
-            before: Array = flat[place]
-            found: Array = before + along * (flat[place + 1] - before)
-            return found
-
-        now, soon = by_age(cell), by_age((cell + 1) % len(self.profile))
-        found: Array = now + part * (soon - now)
-        return found
+        first = cell % len(self.profile) * len(self.ages)
+        second = (cell + 1) % len(self.profile) * len(self.ages)
+        return interpolated(self.ratio.ravel(), first, second, at - cell, age)
 
     def _by_age(self) -> Array:
         """The index at every phase and at all ages of the table but 0."""
@@ -164,6 +150,21 @@ class Phased:
 @functools.lru_cache(maxsize=256)
 def _without_rhythm(cells: int, decay: float) -> Array:
     found: Array = Phased.of(np.ones(cells), decay)._by_age()[0]
+    return found
+
+
+def interpolated(
+    ratio: Array, first: Counts, second: Counts, part: npt.ArrayLike, age: npt.ArrayLike
+) -> Array:
+    """Between two phases whose lines in a table of ratios begin there, at these ages in cells."""
+    cells = np.minimum(np.asarray(age, dtype=np.float64), _LONGEST)
+    column = np.minimum(_column(cells), len(_AGES) - 2)
+    along = (cells - _AGES[column]) * _PER_STEP[column]
+    found: Array = np.zeros(())
+    for line, weight in ((first, 1.0 - np.asarray(part)), (second, np.asarray(part))):
+        place = line + column
+        before = ratio[place]
+        found = found + weight * (before + along * (ratio[place + 1] - before))
     return found
 
 
@@ -178,6 +179,10 @@ def _column(age: Array) -> Counts:
     with np.errstate(divide="ignore"):
         late = _EVERY + np.log(np.maximum(age, 1.0) / _EVERY) / step
     return np.where(age < _EVERY, age, late).astype(np.int64)
+
+
+_AGES = _ages()
+_PER_STEP = 1.0 / np.diff(_AGES)
 
 
 def _full(profile: Array, decay: float) -> Array:
@@ -200,7 +205,6 @@ def _solve(profile: Array, decay: float, prices: Array) -> tuple[Array, Array]:
     # Longer waits than this differ from a whole period less by nothing that counts.
     longest = int(min(max(2 * n, 8 / decay), 12 * n))
     wait = np.arange(1, longest + 1)
-    reach = (np.arange(n)[:, None] + wait) % n
     gathers = np.empty((n, longest))
     keeps, adds, waits = np.exp(-decay), -np.expm1(-decay) / decay, np.zeros(n)
     for j in range(longest):
@@ -210,42 +214,51 @@ def _solve(profile: Array, decay: float, prices: Array) -> tuple[Array, Array]:
     threshold, gain = np.full((n, len(prices)), np.inf), np.zeros(len(prices))
     choice = np.full(n, int(((gathers.mean(axis=0) - prices[0]) / wait).argmax()))
     for place, price in enumerate(prices):
-        earns, worth, choice = _howard(gathers - price, wait, reach, choice, 1e-10 * price)
+        earns, worth, choice = _howard(gathers - price, wait, choice, 1e-10 * price)
         if earns <= 0:
             break  # nobody crawls at this price, nor at a dearer one
+        net = gathers - earns * wait
         for _ in range(_SWEEPS):
-            blurred = 0.25 * np.roll(worth, 1) + 0.5 * worth + 0.25 * np.roll(worth, -1)
-            worth = (gathers - price - earns * wait + blurred[reach]).max(axis=1)
-        later = gathers - earns * wait + worth[reach] - worth[:, None]
+            around = np.concatenate([worth[-1:], worth, worth[:1]])
+            blurred = 0.25 * around[:-2] + 0.5 * worth + 0.25 * around[2:]
+            worth = (net + _ahead(blurred, longest)).max(axis=1) - price
+        later = net + _ahead(worth, longest) - worth[:, None]
         threshold[:, place] = (later / fades).max(axis=1)
         gain[place] = earns
     return threshold, gain
 
 
+def _ahead(worth: Array, longest: int) -> Array:
+    """The worth of the phase that is reached from each phase after each wait; a view."""
+    round_and_round = np.resize(worth, len(worth) + longest)
+    return np.lib.stride_tricks.sliding_window_view(round_and_round[1:], longest)
+
+
 def _howard(
-    reward: Array, wait: Counts, reach: Counts, choice: Counts, rounding: float
+    reward: Array, wait: Counts, choice: Counts, rounding: float
 ) -> tuple[float, Array, Counts]:
     """Most reward per unit of time on a cycle; the worth of each phase; how long each waits."""
-    n = len(reward)
+    n, longest = reward.shape
     phase = np.arange(n)
     doublings = int(np.ceil(np.log2(n)))
     root, worth = 0, np.zeros(n)
     for _ in range(_ROUNDS):
-        earns, root = _best_cycle(reward[phase, choice], wait[choice], reach[phase, choice], root)
+        leads = (phase + wait[choice]) % n
+        earns, root = _best_cycle(reward[phase, choice], wait[choice], leads, root)
         if earns <= 0:
             return 0.0, np.zeros(n), choice
-        leads = reach[phase, choice]
         leads[root] = root
         for _ in range(doublings):
             leads = leads[leads]
         # Who does not come to the best cycle waits until it passes by.
         off = leads != root
         choice = np.where(off, np.where(phase == root, n, (root - phase) % n) - 1, choice)
-        leads, worth = reach[phase, choice], reward[phase, choice] - earns * wait[choice]
+        leads, worth = (phase + wait[choice]) % n, reward[phase, choice] - earns * wait[choice]
         leads[root], worth[root] = root, 0.0
         for _ in range(doublings):
             worth, leads = worth + worth[leads], leads[leads]
-        better = reward - earns * wait + worth[reach]
+        better = reward - earns * wait
+        better += _ahead(worth, longest)
         best = better.argmax(axis=1)
         improves = better[phase, best] > worth + rounding
         if not improves.any():

@@ -10,7 +10,7 @@ from dayfly.policies import Contender, Contest
 #: Learners by the name that the command line and the reports use.
 LEARNERS: dict[str, Callable[[Contest], Contender]] = {
     "dayfly": Dayfly,
-    "dayfly.rhythm": partial(Dayfly, rhythm=True),
+    "dayfly.steady": partial(Dayfly, rhythm=False),
     "posterior_mean": PosteriorMean,
     "thompson": Thompson,
 }

@@ -22,7 +22,7 @@ from __future__ import annotations
 import numpy as np
 
 from dayfly.estimate.prior import Mixture
-from dayfly.estimate.stamps import Silence
+from dayfly.estimate.silence import Silence
 from dayfly.model import Array
 from dayfly.model.special import rise, rise_inverse, saturation
 

@@ -2,7 +2,8 @@
 
 The score of a source is what a visit now is worth, in one currency:
 
-    γ(τ)                       the index of what waits there, at the level that is forecast
+    γ(τ)                       the index of what waits there, at the level that is forecast, for
+                               this time of the week (`rhythm.py`)
     + H·G_mean·(share learned)²       knowing its mean rate better
     + G_level·Σ_θ θ·P(2, τ/θ)         seeing at which level it is now
     + G_waking·θ·P(2, τ/θ)            seeing whether it has begun, if it never showed anything
@@ -47,7 +48,7 @@ class Dayfly:
     contest
         What is known beforehand.
     rhythm
-        Whether to learn the hours of the week as well.
+        Whether to learn the hours of the week as well; without, every hour is like any other.
 
     Examples
     --------
@@ -57,7 +58,7 @@ class Dayfly:
     array([0, 1])
     """
 
-    def __init__(self, contest: Contest, *, rhythm: bool = False) -> None:
+    def __init__(self, contest: Contest, *, rhythm: bool = True) -> None:
         n = contest.sources
         self.contest = contest
         self._rhythm = Rhythm(n, contest.start, contest.decay) if rhythm else None
@@ -86,6 +87,9 @@ class Dayfly:
         self.estimator.learn(visits)
         if self._rhythm is not None:
             self._rhythm.learn(visits)
+            if self._rhythm.due(visits.time):
+                rows = np.arange(len(self._last))
+                self._rhythm.fit(visits.time, self.estimator.belief(rows, visits.time).burst)
         self._last[visits.row], self._seen[visits.row] = visits.time, True
         self._believe(visits.row, visits.time)
 

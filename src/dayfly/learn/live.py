@@ -29,7 +29,8 @@ import numpy as np
 
 from dayfly.errors import BadInput
 from dayfly.estimate import Estimate
-from dayfly.estimate.stamps import StampEstimator, silence_of
+from dayfly.estimate.silence import silence_of
+from dayfly.estimate.stamps import StampEstimator
 from dayfly.learn.explore import Market
 from dayfly.learn.score import AGES, Traits, due_ages, plain_curves, scores
 from dayfly.model import NUMBERS, Array, Crawl, Fleet, Mask, Rows, Source, Visits

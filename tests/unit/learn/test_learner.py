@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dayfly.estimate.stamps import Silence
+from dayfly.estimate.silence import Silence
 from dayfly.learn import LEARNERS, Dayfly
 from dayfly.learn.explore import Market
 from dayfly.model import Array, Visits
