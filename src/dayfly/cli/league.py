@@ -13,6 +13,7 @@ from dayfly.cli.options import json_option
 from dayfly.cli.output import print_json, print_line, print_table
 
 if TYPE_CHECKING:
+    from dayfly.lab.league import Scenario
     from dayfly.lab.league.play import League, Progress
     from dayfly.lab.league.table import CellTable
     from dayfly.lab.trials import TrialRow
@@ -42,12 +43,12 @@ _TWIN = "round_robin"
 )
 @click.option(
     "--out",
-    type=click.Path(file_okay=False),
+    metavar="DIR",
     help="Folder for the report: report.html, league.json, league.csv.",
 )
 @click.option(
     "--cache",
-    type=click.Path(file_okay=False),
+    metavar="DIR",
     help="Folder where outcomes are kept.  [default: in the user's cache]",
 )
 @json_option
@@ -81,13 +82,13 @@ def league(
     from dayfly.lab import check_folder
     from dayfly.lab.drawing import available
     from dayfly.lab.jobs import cores
-    from dayfly.lab.league import SCENARIOS, Cache, default_folder, find_scenario, play_league
+    from dayfly.lab.league import Cache, default_folder, play_league
     from dayfly.lab.league.document import document
     from dayfly.lab.league.report import write_league
     from dayfly.lab.league.table import tables
     from dayfly.lab.league.verdicts import verdicts
 
-    found = [find_scenario(name, quick=quick) for name in dict.fromkeys(scenarios or SCENARIOS)]
+    found = _scenarios(scenarios, quick)
     names = _policies(policies)
     if out is not None:
         check_folder(out)
@@ -113,6 +114,16 @@ def league(
         print_line(f"Without figures: {MissingExtra('drawing figures', 'figures')}")
     if page is not None:
         print_line(f"Report: {page}")
+
+
+def _scenarios(names: tuple[str, ...], quick: bool) -> list[Scenario]:
+    from dayfly.errors import UnknownName
+    from dayfly.lab.league import SCENARIOS, find_scenario
+
+    try:
+        return [find_scenario(name, quick=quick) for name in dict.fromkeys(names or SCENARIOS)]
+    except UnknownName as error:
+        raise click.BadParameter(str(error), param_hint="'SCENARIO'") from None
 
 
 def _policies(text: str | None) -> list[str]:

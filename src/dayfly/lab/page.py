@@ -35,6 +35,7 @@ table.narrow { width: auto; }
 th, td { padding: .3rem .6rem; text-align: left; vertical-align: top; }
 thead th { border-bottom: 2px solid var(--faint); font-weight: 600; white-space: nowrap; }
 thead th:nth-child(n+2):nth-child(-n+5), table.narrow thead th:nth-child(n+2) { text-align: right; }
+table.verdicts thead th:nth-child(n+4) { text-align: left; }
 tbody tr { border-bottom: 1px solid var(--faint); }
 tbody tr:nth-child(even) { background: var(--band); }
 tbody tr:target { outline: 2px solid var(--quick); }

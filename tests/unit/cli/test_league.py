@@ -84,7 +84,7 @@ def test_json_is_all_that_is_printed(run, tmp_path):
 
 def test_a_name_that_nobody_knows_is_refused_with_the_nearest(run):
     result = run("tiny-v2", *WHO)
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     assert "did you mean 'tiny-v1'" in result.stderr
     result = run("tiny-v1", "--policies", "oracel")
     assert result.exit_code == 2
@@ -123,5 +123,5 @@ def test_where_ours_plays_it_is_compared_and_judged(run, monkeypatch):
     result = run("tiny-v1", *who)
     assert result.stdout.count("points more than the best field rule, b0_cycle.") == 2
     assert "than the best rival, proportional." in result.stdout
-    assert "tiny-v1 6h × 1: margin over every field rule and rival" in result.stdout
+    assert "tiny-v1 6h × 1: margin over the 2 field rules and rivals that played" in result.stdout
     assert result.stdout.splitlines()[-1] == "These cells have no aims."

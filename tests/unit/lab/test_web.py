@@ -321,6 +321,21 @@ def test_as_a_process_it_says_where_it_is_and_ends_with_its_parent(tmp_path):
     )
 
 
+@pytest.mark.parametrize("stdin", ["/dev/null", "file", "closed"])
+def test_without_an_input_to_wait_for_it_serves_until_a_signal(tmp_path, stdin):
+    (tmp_path / "file").touch()
+    way = "<&-" if stdin == "closed" else f"<{stdin}"
+    command = f"exec {sys.executable} -m dayfly.lab.web --feeds 2 {way}"
+    with subprocess.Popen(
+        ["sh", "-c", command], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        text=True,
+    ) as process:  # fmt: skip
+        assert json.loads(process.stdout.readline())["port"] > 0
+        process.terminate()
+        assert process.wait(10) == 0
+        assert process.stderr.read() == ""
+
+
 def test_a_log_may_keep_nothing_but_count(answers, plan):
     log = Log(keep=False)
     log.note(0.0, 0, "/", ask(answers, plan.sites[0], plan.start))

@@ -13,7 +13,7 @@ from dayfly.lab.league.play import League
 from dayfly.lab.league.table import (
     ORACLE,
     OURS,
-    RHYTHM,
+    STEADY,
     CellTable,
     Line,
     cell_name,
@@ -133,7 +133,7 @@ def _named(table: CellTable) -> Iterator[tuple[Line, str, dict[str, Any]]]:
     for line, label, style in (
         (table.line(ORACLE), ORACLE, oracle),
         (table.line(OURS), OURS, STYLES[0]),
-        (table.line(RHYTHM), RHYTHM, STYLES[3]),
+        (table.line(STEADY), STEADY, STYLES[3]),
         (table.best("rival"), "best rival", STYLES[1]),
         (table.best("field"), "best field rule", STYLES[2]),
     ):

@@ -148,8 +148,9 @@ def _verdicts(rows: Sequence[TrialRow]) -> Iterable[str]:
     if judged:
         verdict = f"{len(judged) - missed} of {len(judged)} aims reached."
         yield f'<p class="verdict {"wrong" if missed else "right"}">{verdict}</p>'
-    yield '<div class="wide"><table><thead><tr><th scope="col">what</th><th scope="col">figure</th>'
-    yield '<th scope="col">aim</th><th scope="col"></th><th scope="col">note</th></tr></thead>'
+    yield '<div class="wide"><table class="verdicts"><thead><tr><th scope="col">what</th>'
+    yield '<th scope="col">figure</th><th scope="col">aim</th><th scope="col"></th>'
+    yield '<th scope="col">note</th></tr></thead>'
     yield "<tbody>"
     for row in rows:
         mark = {True: "✓", False: "✗", None: ""}[row.ok]

@@ -17,8 +17,8 @@ from dayfly.model import Array
 from dayfly.policies.field import FIELD, RIVALS
 from dayfly.units import show_duration
 
-#: Ours, the same with a sense of time, and who knows the true mean rates.
-OURS, RHYTHM, ORACLE = "dayfly", "dayfly.rhythm", "oracle"
+#: Ours, the same without a sense of time, and who knows the true mean rates.
+OURS, STEADY, ORACLE = "dayfly", "dayfly.steady", "oracle"
 
 #: One number of an outcome.
 Figure = Callable[[Outcome], float]

@@ -10,7 +10,7 @@ from dayfly.lab.league.play import League
 from dayfly.lab.league.table import (
     ORACLE,
     OURS,
-    RHYTHM,
+    STEADY,
     CellTable,
     Mean,
     difference,
@@ -19,6 +19,7 @@ from dayfly.lab.league.table import (
     short_name,
 )
 from dayfly.lab.trials import TrialRow
+from dayfly.policies.field import FIELD, RIVALS
 
 _DAY = 86400.0
 #: Of what the oracle catches over the last days of the news, by budget.
@@ -37,7 +38,6 @@ def verdicts(league: League, tables: Sequence[CellTable]) -> list[TrialRow]:
     rows = list[TrialRow]()
     for table in tables:
         rows += _margins(table)
-        rows += _margin_with_rhythm(league, table)
         rows += _oracle(table)
         rows += _learning(league, table)
         rows += _window(league, table)
@@ -57,7 +57,7 @@ def _margins(table: CellTable) -> Iterator[TrialRow]:
     recorded = not table.scenario.drawn
     others = "; ".join(f"{_points(one.by)} over {one.over}" for one in table.margins)
     yield TrialRow(
-        name=_name(table, "margin over every field rule and rival"),
+        name=_name(table, f"margin over {_whom(table)}"),
         value=100 * least.by.mean,
         unit="points",
         aim="> 0" if recorded else "",
@@ -66,21 +66,12 @@ def _margins(table: CellTable) -> Iterator[TrialRow]:
     )
 
 
-def _margin_with_rhythm(league: League, table: CellTable) -> Iterator[TrialRow]:
-    """The same for the learner that knows the time of day."""
-    if RHYTHM not in league.policies or table.scenario.drawn:
-        return
-    best = [line.policy for line in map(table.best, ("field", "rival")) if line is not None]
-    by = [difference(league, table.cell, RHYTHM, one, lambda it: it.share) for one in best]
-    if by:
-        least = min(one.mean for one in by)
-        yield TrialRow(
-            name=_name(table, f"margin of {RHYTHM} over them"),
-            value=100 * least,
-            unit="points",
-            aim="> 0",
-            ok=least > 0,
-        )
+def _whom(table: CellTable) -> str:
+    """Whom the margin is over; "every" is said only where all of them played."""
+    played = sum(line.kind in ("field", "rival") for line in table.lines)
+    if played == len(FIELD) + len(RIVALS):
+        return "every field rule and rival"
+    return f"the {played} field rules and rivals that played"
 
 
 def _oracle(table: CellTable) -> Iterator[TrialRow]:
@@ -146,17 +137,17 @@ def _window(league: League, table: CellTable) -> Iterator[TrialRow]:
 
 
 def _rhythm(league: League, table: CellTable) -> Iterator[TrialRow]:
-    if table.scenario.name not in _RHYTHM or RHYTHM not in league.policies:
+    if table.scenario.name not in _RHYTHM or STEADY not in league.policies:
         return
-    gain = difference(league, table.cell, RHYTHM, OURS, lambda outcome: outcome.share)
-    relative = sample(league, table.cell, OURS, lambda outcome: outcome.share).mean()
+    gain = difference(league, table.cell, OURS, STEADY, lambda outcome: outcome.share)
+    relative = sample(league, table.cell, STEADY, lambda outcome: outcome.share).mean()
     yield TrialRow(
-        name=_name(table, f"{RHYTHM} minus {OURS}"),
+        name=_name(table, f"{OURS} minus {STEADY}"),
         value=100 * gain.mean,
         unit="points",
         aim="≥ 0",
         ok=gain.mean >= 0,
-        note=f"{_points(gain)}, which is {gain.mean / relative:+.2%} of what {OURS} catches",
+        note=f"{_points(gain)}, which is {gain.mean / relative:+.2%} of what {STEADY} catches",
     )
 
 

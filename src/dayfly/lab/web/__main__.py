@@ -1,14 +1,17 @@
 """The simulated web as a process of its own: `python -m dayfly.lab.web --feeds 300`.
 
 The first line that it prints is a JSON object that says where it is and what time it is there. It
-ends when its standard input does, so that nothing is left running when its parent is gone.
+ends when its standard input does, so that nothing is left running when its parent is gone; where
+that is a file or /dev/null, which have no end to wait for, with SIGTERM or Ctrl-C.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
+import signal
 import sys
 import time
 from pathlib import Path
@@ -49,6 +52,14 @@ def main(
 async def _serve_until_left(plan: Plan, speed: float, port: int, first: str, log: Log) -> None:
     clock, origin = FastClock(speed, start=plan.start), time.monotonic()
     async with serve(plan, clock, port=port, first=first, log=log) as web:
+        left = asyncio.Event()
+        running = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            running.add_signal_handler(number, left.set)
+        # Only pipes, sockets and terminals can be waited for; standard input may also be closed.
+        with contextlib.suppress(PermissionError):
+            if sys.stdin is not None:
+                running.add_reader(sys.stdin.fileno(), left.set)
         print(
             json.dumps(
                 {
@@ -63,8 +74,6 @@ async def _serve_until_left(plan: Plan, speed: float, port: int, first: str, log
             ),
             flush=True,
         )
-        left = asyncio.Event()
-        asyncio.get_running_loop().add_reader(sys.stdin.fileno(), left.set)
         await left.wait()
 
 
