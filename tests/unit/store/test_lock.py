@@ -1,5 +1,6 @@
 """Who owns a file."""
 
+import fcntl
 import os
 import signal
 import stat
@@ -121,3 +122,26 @@ def test_a_lock_without_a_number_is_told_too(tmp_path):
         (tmp_path / "s.db.lock").write_bytes(b"\x1b[31mx")
         with pytest.raises(StoreError, match="owned by another process"), owned(tmp_path / "s.db"):
             raise AssertionError
+
+
+def test_the_file_of_the_lock_is_taken_away_and_one_that_was_is_no_lock(tmp_path, monkeypatch):
+    path, lock = tmp_path / "s.db", tmp_path / "s.db.lock"
+    with owned(path):
+        assert lock.exists()
+    assert list(tmp_path.iterdir()) == []
+    opened, flock = [], fcntl.flock
+
+    def late(descriptor, how):
+        """The owner before us leaves between our opening of the file and our locking it."""
+        if how != fcntl.LOCK_UN:
+            opened.append(descriptor)
+            if len(opened) == 1:
+                lock.unlink()
+        flock(descriptor, how)
+
+    monkeypatch.setattr(fcntl, "flock", late)
+    with owned(path):
+        assert len(opened) == 2
+        with pytest.raises(StoreError, match="is owned by"), owned(path):
+            raise AssertionError
+    assert list(tmp_path.iterdir()) == []
