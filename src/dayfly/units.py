@@ -79,12 +79,14 @@ def show_duration(seconds: float) -> str:
 
     >>> show_duration(5400), show_duration(90061), show_duration(0.25), show_duration(float("inf"))
     ('1.5h', '1.04d', '250ms', 'never')
+    >>> show_duration(2513 * 86400)
+    '2513d'
     """
     if math.isinf(seconds):
         return "never"
     for unit in ("d", "h", "min", "s"):
         if abs(seconds) >= _SECONDS[unit]:
-            return f"{seconds / _SECONDS[unit]:.3g}{unit}"
+            return f"{_digits(seconds / _SECONDS[unit])}{unit}"
     return f"{seconds * 1e3:.3g}ms" if seconds else "0s"
 
 
@@ -94,10 +96,29 @@ def show_rate(per_second: float) -> str:
     >>> show_rate(1.0), show_rate(40 / 86400), show_rate(0.0)
     ('1/s', '1.67/h', '0/day')
     """
-    for unit in ("s", "min", "h", "day"):
-        if per_second * _SECONDS[unit] >= 1:
-            return f"{per_second * _SECONDS[unit]:.3g}/{unit}"
-    return f"{per_second * 86400:.3g}/day"
+    unit = _rate_unit(per_second)
+    return f"{_digits(per_second * _SECONDS[unit])}/{unit}"
+
+
+def show_part(per_second: float, whole: float) -> str:
+    """One rate of another, both in the unit of the smaller one.
+
+    >>> show_part(1 / 3, 1.0), show_part(0.0, 1.0)
+    ('20 of 60/min', '0 of 1/s')
+    """
+    unit = _rate_unit(min(per_second or whole, whole))
+    part, all_ = (_digits(rate * _SECONDS[unit]) for rate in (per_second, whole))
+    return f"{part} of {all_}/{unit}"
+
+
+def _rate_unit(per_second: float) -> str:
+    units = ("s", "min", "h")
+    return next((unit for unit in units if per_second * _SECONDS[unit] >= 1), "day")
+
+
+def _digits(x: float) -> str:
+    """Three digits that matter, and all before the point where there are more."""
+    return f"{x:.0f}" if 999.5 <= abs(x) < 1e9 else f"{x:.3g}"
 
 
 def _shown(text: str) -> str:

@@ -8,7 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dayfly.errors import BadInput
-from dayfly.units import parse_budget, parse_duration, parse_rate, show_duration, show_rate
+from dayfly.units import (
+    parse_budget,
+    parse_duration,
+    parse_rate,
+    show_duration,
+    show_part,
+    show_rate,
+)
 
 
 @pytest.mark.parametrize(
@@ -71,6 +78,26 @@ def test_a_message_stays_short_however_long_the_input():
         with pytest.raises(BadInput) as caught:
             parse("x" * 10**7)
         assert len(str(caught.value)) < 200
+
+
+def test_many_days_are_days():
+    assert [show_duration(days * 86400) for days in (999, 999.7, 2513)] == [
+        "999d",
+        "1000d",
+        "2513d",
+    ]
+    assert show_rate(1234.5) == "1234/s"
+
+
+@pytest.mark.parametrize(
+    ("spent", "budget", "shown"),
+    [
+        (0.25, 1.0, "15 of 60/min"), (1.0, 1.0, "1 of 1/s"), (0.0, 1 / 60, "0 of 1/min"),
+        (2.0, 1 / 60, "120 of 1/min"), (1 / 86400, 1.0, "1 of 86400/day"), (0.0, 0.0, "0 of 0/day"),
+    ],
+)  # fmt: skip
+def test_two_rates_side_by_side_have_one_unit(spent, budget, shown):
+    assert show_part(spent, budget) == shown
 
 
 @given(st.floats(1e-3, 1e9))

@@ -10,14 +10,15 @@ from dayfly.cli import database, options
 
 
 @click.command()
-@click.argument("file", type=click.Path(dir_okay=False))
+@click.argument("file")
 @options.json_option
 @database.db_option
 @database.config_option
 def backup(file: str, as_json: bool, db: str | None, config: str | None) -> None:
     """Copy the database to FILE, as it is at one instant.
 
-    Works beside a running crawler. FILE is replaced when the copy is complete, never before.
+    Works beside a running crawler. FILE appears when the copy is complete, never before; one that
+    is there already is not replaced.
     """
     from dayfly.cli.output import print_json, print_line
 
@@ -30,7 +31,7 @@ def backup(file: str, as_json: bool, db: str | None, config: str | None) -> None
 
 
 @click.command()
-@click.argument("file", type=click.Path(dir_okay=False))
+@click.argument("file")
 @database.db_option
 @database.config_option
 def restore(file: str, db: str | None, config: str | None) -> None:

@@ -20,7 +20,6 @@ _USUAL = "dayfly.toml"
 
 config_option = click.option(
     "--config",
-    type=click.Path(dir_okay=False),
     metavar="FILE",
     help=f"Settings.  [default: {_USUAL}, where there is one]",
 )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dayfly.cli.output import print_line, print_table, show_number, show_share
+from dayfly.cli.output import as_typed, print_line, print_table, show_number, show_share
 from dayfly.units import show_duration
 
 if TYPE_CHECKING:
@@ -21,12 +21,13 @@ if TYPE_CHECKING:
 _LINE_EVERY = 6 * 3600.0
 #: Frames of the live view per real second.
 _FRAMES = 2.0
-_NEXT = """Next:
-  dayfly run feeds.opml --budget 60/min    crawl your own feeds (also a list of addresses, or CSV)
-  dayfly run feeds.opml --budget 60/min --dry-run    what would be visited in the next hour, and why
-  dayfly plan examples/feeds.csv --budget 60/day     a visiting plan for any other crawler
-  dayfly league --quick                    every rule of the field on recorded and drawn traces
-  dayfly trial crawl --quick               this web for days, with the truth beside it"""
+_NEXT = {
+    "run feeds.opml --budget 60/min": "crawl your own feeds (also a list of addresses, or CSV)",
+    "run feeds.opml --budget 60/min --dry-run": "what the next hour would bring, and why",
+    "plan examples/feeds.csv --budget 60/day": "a visiting plan for any other crawler",
+    "league --quick": "every rule of the field on recorded and drawn traces",
+    "trial crawl --quick": "this web for days, with the truth beside it",
+}
 
 
 @click.command()
@@ -55,7 +56,9 @@ def demo(seconds: float, seed: int) -> None:
         print_line("Stopped. Nothing was left behind.")
         raise click.exceptions.Exit(130) from None
     _show(outcome)
-    _lines(_NEXT)
+    print_line("Next:")
+    for arguments, what in _NEXT.items():
+        print_line(f"  {as_typed()} {arguments:<{max(map(len, _NEXT))}}   {what}")
 
 
 async def _watched(seconds: float, seed: int, budget: str) -> Outcome:

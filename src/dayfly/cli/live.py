@@ -14,7 +14,7 @@ from dayfly.schedule import Loop, News, Notice, Recorded
 from dayfly.schedule.writer import STOPPED
 from dayfly.serve.rehearsal import Rehearsed, copied, rehearse, ways_of
 from dayfly.serve.vocabulary import shown_url
-from dayfly.units import show_duration, show_rate
+from dayfly.units import show_duration, show_part
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
@@ -103,7 +103,7 @@ class LiveView:
         rows = [
             ("value", caught),
             ("items", f"{counts.items:,} new · {show_number(items / span * 60)}/min"),
-            ("budget", f"{show_rate(spent / span)} of {show_rate(loop.scheduler.budget)}"),
+            ("budget", show_part(spent / span, loop.scheduler.budget)),
             ("price", show_number(loop.scheduler.price)),
             ("visits", _visits(counts.visits, counts.changed, counts.failed, counts.refused)),
             ("running", f"{show_duration(ran)} · {len(loop.under_way)} under way"),

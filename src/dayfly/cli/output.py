@@ -5,8 +5,11 @@ The vocabulary of the JSON is docs/reference/json.md: one key per quantity, unit
 
 from __future__ import annotations
 
+import os
+import shutil
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import click
@@ -134,6 +137,24 @@ def show_share(share: float, *, sign: bool = False) -> str:
     if share != share:
         return "–"
     return f"{share:+.1%}".replace("%", " %") if sign else f"{share:.1%}".replace("%", " %")
+
+
+def as_typed() -> str:
+    """What to type for `dayfly`: its path as it was started, where the shell would not find it."""
+    started, found = Path(sys.argv[0]), shutil.which("dayfly")
+    if started.name == "__main__.py" and found is None:
+        return f"{_from_here(sys.executable)} -m dayfly"
+    if started.name != "dayfly" or not started.exists():
+        return "dayfly"
+    if found is not None and os.path.samefile(found, started):
+        return "dayfly"
+    return _from_here(started)
+
+
+def _from_here(path: str | Path) -> str:
+    """A path from the folder that we are in, if it lies in there."""
+    near = os.path.relpath(path)
+    return os.path.abspath(path) if near.startswith(os.pardir) else near
 
 
 def printable(text: str) -> str:

@@ -87,11 +87,14 @@ def plan(
     if as_json:
         print_json(_document(sources, budget, host_limit, curve, shown))
         return
-    _print_sources(sources, found, shown)
-    print_line()
-    _print_summary(sources, budget, found)
-    print_line()
-    _print_curve(budget, curve)
+    if budget.per_s > 0:
+        _print_sources(sources, found, shown)
+        print_line()
+        _print_summary(sources, budget, found)
+        print_line()
+        _print_curve(budget, curve)
+    else:
+        _print_nothing(sources, found)
     if out is not None:
         print_line(f"Wrote {len(sources):,} rows to {out}.")
 
@@ -213,6 +216,19 @@ def _print_summary(fleet: Fleet, budget: Budget, found: Plan) -> None:
         )
     price = show_number(found.price)
     print_line(f"Price: {price} value per unit of cost; a source is due when its index reaches it.")
+
+
+def _print_nothing(fleet: Fleet, found: Plan) -> None:
+    """What a budget of nothing leaves, and where to begin."""
+    missed, n = show_number(float(found.missed.sum()) * _DAY), len(fleet)
+    print_line(
+        f"A budget of nothing crawls nobody: {n:,} sources publish {missed} value/day, and all of"
+        " it is missed."
+    )
+    print_line(
+        f"The first unit of cost would catch {show_number(found.price)} in value. Begin with a"
+        f" crawl a day for each source, say: --budget {n}/day"
+    )
 
 
 def _print_curve(budget: Budget, curve: dict[float, Plan]) -> None:

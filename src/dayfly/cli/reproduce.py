@@ -21,7 +21,7 @@ _FOLDER = "reproduce"
 @click.command()
 @click.option(
     "--out",
-    type=click.Path(file_okay=False),
+    metavar="DIR",
     help=f"Folder for the report.  [default: {_FOLDER}; none with --json]",
 )
 @json_option

@@ -24,8 +24,29 @@ if TYPE_CHECKING:
 _TOLD = 20
 
 
+def _allowed(_ctx: click.Context, _param: click.Parameter, given: tuple[str, ...]) -> Any:
+    """Addresses that the guard can read."""
+    from dayfly.fetch import Guard
+
+    try:
+        Guard(given)
+    except BadInput as error:
+        raise click.BadParameter(str(error)) from None
+    return given
+
+
+def _contact(_ctx: click.Context, _param: click.Parameter, given: str | None) -> str | None:
+    """Something that sites can turn to."""
+    from dayfly.serve.indoors import check_contact
+
+    try:
+        return None if given is None else check_contact(given)
+    except BadInput as error:
+        raise click.BadParameter(str(error)) from None
+
+
 @click.command()
-@click.argument("sources", required=False, type=click.Path(dir_okay=False, allow_dash=True))
+@click.argument("sources", required=False)
 @click.option("--budget", type=options.rate, help="Visits per time, in cost units: 60/min.")
 @database.db_option
 @click.option(
@@ -36,10 +57,13 @@ _TOLD = 20
 @click.option("--once", is_flag=True, help="Visit each source that is due now once, and end.")
 @click.option("--dry-run", is_flag=True, help="Show the next hour, and why; visit nobody.")
 @click.option(
-    "--allow", multiple=True, metavar="CIDR:PORT",
+    "--allow", multiple=True, metavar="CIDR:PORT", callback=_allowed,
     help="Visit these addresses though they are not public: 127.0.0.2/32:8080. Repeatable.",
 )  # fmt: skip
-@click.option("--contact", metavar="URL", help="Page or mail address for those who are visited.")
+@click.option(
+    "--contact", metavar="URL", callback=_contact,
+    help="Page or mail address for those who are visited.",
+)  # fmt: skip
 @click.option(
     "--log", type=click.Choice(["text", "json"]),
     help="A line per event.  [default: a live view on a terminal, else text]",

@@ -16,7 +16,7 @@ from dayfly.cli.options import Budget
 from dayfly.cli.output import print_json, print_line, print_table, show_number, show_share
 from dayfly.config import read_fleet
 from dayfly.errors import UnknownName
-from dayfly.model import Rows
+from dayfly.model import Fleet, Rows
 from dayfly.policies import Policy, View
 from dayfly.simulate import Run
 from dayfly.simulate import simulate as play_out
@@ -58,7 +58,8 @@ class Watched:
 @click.option(
     "--epoch",
     type=options.duration,
-    help="Time between decisions.  [default: the budget's period, 15min for 20/15min]",
+    help="Time between decisions.  [default: the budget's period, 15min for 20/15min; where that"
+    " pays for all sources at once, the time that pays for one]",
 )
 @click.option("--continuous", is_flag=True, help="Crawl at any time, as the budget accrues.")
 @click.option(
@@ -97,9 +98,13 @@ def simulate(
         raise click.UsageError("give --for or --epochs, not both")
     names = tuple(dict.fromkeys(names)) or _DEFAULT
     chosen = {name: _policy(name) for name in names}
-    epoch = budget.period_s if epoch is None else epoch
-    n_epochs = epochs or max(1, round((span or _WEEK) / epoch))
+    if not budget.per_s > 0:
+        raise click.BadParameter(
+            "must be positive: without crawls nothing is caught", param_hint="'--budget'"
+        )
     sources = read_fleet(fleet)
+    epoch = _usual_epoch(sources, budget) if epoch is None else epoch
+    n_epochs = epochs or max(1, round((span or _WEEK) / epoch))
     runs: dict[str, Run] = {}
     with _progress(chosen, n_epochs * epoch) as ticks:
         for name, policy in chosen.items():
@@ -150,12 +155,24 @@ def simulate(
         print_line("The bound holds on average: by chance a run may lie above it.")
     if "exact" in runs:
         print_line("exact is the optimum without carrying budget over, which the others may.")
+    if not continuous and budget.each(epoch) >= sources.cost.sum():
+        print_line(
+            "Each decision can pay for all sources, so there is nothing to choose and no"
+            " difference: try a shorter --epoch, or --continuous."
+        )
     half_life = float(np.log(2) / np.median(sources.decay)) if len(sources) else np.inf
     if not continuous and epoch > half_life:
         print_line(
             f"Half of the sources fade faster ({show_duration(half_life)}) than decisions are made:"
             " a shorter --epoch, or --continuous, would catch more."
         )
+
+
+def _usual_epoch(fleet: Fleet, budget: Budget) -> float:
+    """The budget's period; where that pays for everybody, policies would have nothing to choose."""
+    if budget.each(budget.period_s) < fleet.cost.sum():
+        return budget.period_s
+    return float(fleet.cost.mean()) / budget.per_s
 
 
 def _policy(name: str) -> Policy:

@@ -92,7 +92,10 @@ def add(
             raise BadInput("; ".join(found.problems))
         return found
 
-    found, others = entries(urls), []  # before a database is made for it
+    try:
+        found, others = entries(urls), []  # before a database is made for it
+    except BadInput as error:
+        raise click.UsageError(str(error)) from None
     with reach(database.database_of(db, config), create=True) as office:
         if discover:
             named = [_discovered(office, one.url, settings) for one in found.listings]
@@ -208,15 +211,27 @@ def export(
     from dayfly.config import write_text_atomically
     from dayfly.config.export import FORMATS
 
-    suffix = PurePath(out or "").suffix.lower()
+    form = form or _form_of(out or "")
     with database.office_of(db, config) as office:
         found = office.ask("sources.list", tag=tag)["sources"]
-    written = "".join(FORMATS[form or _SUFFIXES.get(suffix, "opml")](found))
+    written = "".join(FORMATS[form](found))
     if out is None:
         click.echo(written, nl=False)
         return
     write_text_atomically(out, written)
     print_line(f"Wrote {len(found):,} sources to {out}.")
+
+
+def _form_of(out: str) -> str:
+    """The format that the suffix of a file asks for."""
+    suffix = PurePath(out).suffix.lower()
+    if suffix and suffix not in _SUFFIXES:
+        raise click.BadParameter(
+            f"{suffix} is no format of a list: end it in {', '.join(_SUFFIXES)},"
+            " or say which with --format",
+            param_hint="'--out'",
+        )
+    return _SUFFIXES.get(suffix, "opml")
 
 
 def _discovered(office: Any, url: str, settings: Settings) -> list[str]:

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from dayfly.cli import database, options
-from dayfly.units import show_duration, show_rate
+from dayfly.units import show_duration, show_part, show_rate
 
 
 @click.command()
@@ -77,9 +77,8 @@ def _facts(answer: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _used(answer: dict[str, Any]) -> str:
-    spent = show_rate(answer["spent_per_s"])
-    budget = answer.get("budget_per_s")
-    return spent if not budget else f"{spent} of {show_rate(budget)}"
+    spent, budget = answer["spent_per_s"], answer.get("budget_per_s")
+    return show_part(spent, budget) if budget else show_rate(spent)
 
 
 def _print_list(answer: dict[str, Any], key: str, title: str) -> None:

@@ -16,7 +16,7 @@ from dayfly.simulate.synth import KINDS
 
 
 @click.command()
-@click.argument("out", metavar="OUT.csv", type=click.Path(dir_okay=False))
+@click.argument("out", metavar="OUT.csv")
 @click.option("--sources", type=click.IntRange(1), default=1000, show_default=True, metavar="N")
 @click.option(
     "--days", type=click.FloatRange(0, min_open=True), default=30.0, show_default=True, metavar="N"
@@ -50,6 +50,8 @@ def synth(out: str, sources: int, days: float, kind: str, rate: Budget, seed: in
     """
     if not out.endswith(".csv"):
         raise click.BadParameter(f"must end in .csv, got {out}", param_hint="'OUT.csv'")
+    if not rate.per_s > 0:
+        raise click.BadParameter(f"must be positive, got {rate.text}", param_hint="'--rate'")
     trace = draw(kind, sources, days * 86400.0, seed=seed, laws=Laws(rate=rate.per_s))
     beside = out.removesuffix(".csv") + ".truth.csv"
     write_text_atomically(beside, "".join(truth_lines(trace)))

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @click.option("--quick", is_flag=True, help="Smaller fleets and shorter runs.")
 @click.option(
     "--out",
-    type=click.Path(file_okay=False),
+    metavar="DIR",
     help="Folder for a picture of each trial and trials.json.",
 )
 @json_option
@@ -48,7 +48,7 @@ def trial(names: tuple[str, ...], quick: bool, out: str | None, as_json: bool) -
 
     for name in names:
         if name not in NAMES:
-            raise UnknownName("trial", name, NAMES)
+            raise click.BadParameter(str(UnknownName("trial", name, NAMES)), param_hint="'NAME'")
     if out is not None:
         if not available():
             raise MissingExtra("drawing figures", "figures")

@@ -66,6 +66,8 @@ def read_sources(path: str | os.PathLike[str], *, settings: Settings | None = No
     `BadInput` where the file as a whole is nothing that could be a list.
     """
     name, content = read_limited(path, LARGEST)
+    if not content.strip(b"\xef\xbb\xbf \t\r\n"):
+        raise BadInput(f"{name}: is empty; write one address per line, or export OPML to it")
     settings = settings or Settings()
     found = Imported()
     for one, place in entries(content, name, found.problems):

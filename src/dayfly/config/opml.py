@@ -255,7 +255,8 @@ def _check_root(tag: str, name: str) -> None:
         return
     if local in ("rss", "feed", "rdf", "urlset", "sitemapindex"):
         raise BadInput(f"{name}: is a feed or sitemap, not a list; dayfly sources add its address")
-    raise BadInput(f"{name}: is not OPML: it begins with <{tag[:40]}>")
+    begins = f"it begins with <{tag[:40]}>" if tag else "there is no <opml> in it"
+    raise BadInput(f"{name}: is not OPML: {begins}")
 
 
 def _refuse_declarations(name: str) -> NoReturn:

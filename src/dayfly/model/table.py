@@ -132,7 +132,7 @@ class _Table:
         return block
 
     def _set_header(self, line: int, row: list[str]) -> None:
-        header = [cell.strip() for cell in row]
+        header = [cell.strip().lower() for cell in row]
         for place, column in enumerate(header, 1):
             if not column:
                 self._fail(line, str(place), "has no name")

@@ -13,7 +13,7 @@ from dayfly.schedule import Rules, Scheduler
 from dayfly.store import StoredSource
 
 #: Seconds between decisions at least, as in a crawl, and decisions at most; most visits told.
-_TICK, _DECISIONS = 1.0, 720
+_TICK, _DECISIONS = 1.0, 3600
 MOST_VISITS = 100_000
 #: The index is worked out for the first so many: it takes longer than the decision.
 _EXPLAINED = 200

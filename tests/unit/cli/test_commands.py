@@ -258,14 +258,41 @@ def test_simulate_in_words(path):
 
 def test_the_epoch_is_the_budgets_own_period(path):
     flags = ["--epochs", "3", "--policy", "greedy"]
-    assert document("simulate", path, "--budget", "20/15min", *flags)["epoch_s"] == 900.0
+    assert document("simulate", path, "--budget", "2/15min", *flags)["epoch_s"] == 900.0
     found = document("simulate", path, "--budget", "20/15min", "--epoch", "5min", *flags)
     assert (found["epoch_s"], found["epochs"]) == (300.0, 3)
     found = document("simulate", path, "--budget", "2/6h", "--for", "7d", "--policy", "greedy")
     assert found["epochs"] == 28
 
 
+def test_where_a_period_pays_for_all_the_epoch_is_shorter_so_that_policies_differ(path):
+    cost = read_fleet(path).cost
+    flags = ["--budget", "25/day", "--policy", "whittle", "--policy", "round_robin"]
+    found = document("simulate", path, *flags, "--for", "1d")
+    assert found["epoch_s"] == pytest.approx(cost.mean() / 25 * DAY)
+    first, second = (row["bound_share"] for row in found["policies"])
+    assert first > second
+    said = run("simulate", path, *flags, "--for", "2d", "--epoch", "1d").stdout
+    assert "there is nothing to choose" in said
+    assert "nothing to choose" not in run("simulate", path, *flags, "--for", "1d").stdout
+
+
+def test_a_plan_with_nothing_says_where_to_begin(path):
+    result = run("plan", path, "--budget", "0")
+    assert result.exit_code == 0
+    assert result.stdout.startswith("A budget of nothing crawls nobody")
+    assert f"--budget {len(read_fleet(path))}/day" in result.stdout
+    assert document("plan", path, "--budget", "0")["value_per_s"] == 0.0
+
+
+def test_the_header_of_a_fleet_is_read_in_any_case(tmp_path):
+    (tmp_path / "f.csv").write_text("ID,Arrival,Half_Life\na,4/day,2h\n")
+    assert document("index", str(tmp_path / "f.csv"))["sources"][0]["id"] == "a"
+
+
 def test_simulate_misuse(path):
+    nothing = run("simulate", path, "--budget", "0")
+    assert (nothing.exit_code, "must be positive" in nothing.stderr) == (2, True)
     both = run("simulate", path, "--budget", "1/h", "--for", "1d", "--epochs", "3")
     assert both.exit_code == 2
     assert "not both" in both.stderr

@@ -18,7 +18,8 @@ def test_it_crawls_a_web_of_feeds_and_tells(tmp_path, monkeypatch):
     for said in ("Dayfly", "Miniflux", "fixed interval", "at most", "10min: "):
         assert said in result.output
     assert "0 went where robots.txt says no, 0 came" in result.output
-    for next_ in ("dayfly run feeds.opml --budget 60/min", "dayfly plan", "dayfly league"):
+    assert "\nNext:\n  dayfly run feeds.opml --budget 60/min " in result.output
+    for next_ in ("dayfly plan", "dayfly league"):
         assert next_ in result.output
     assert list(tmp_path.iterdir()) == []  # nothing is left behind
 

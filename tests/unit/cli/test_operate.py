@@ -161,6 +161,24 @@ def test_backup_and_restore(invoke, db, tmp_path):
     invoke("restore", "nothing.db", "--db", "other.db", code=1)
 
 
+def test_a_backup_replaces_nothing(invoke, db, tmp_path):
+    (tmp_path / "empty.db").touch()
+    invoke("backup", "empty.db")
+    before = (tmp_path / "empty.db").read_bytes()
+    assert "is there already; name another file" in invoke("backup", "empty.db", code=1)
+    assert (tmp_path / "empty.db").read_bytes() == before
+    assert "is a folder" in invoke("backup", ".", code=1)
+    assert "is there already" in invoke("backup", "dayfly.db", code=1)
+
+
+def test_commands_leave_nothing_beside_the_database(invoke, db, tmp_path):
+    before = {path.name for path in tmp_path.iterdir()}
+    for command in ("stats", "items", "doctor", "explain one", "sources list"):
+        invoke(*command.split())
+    invoke("restore", "nothing.db", "--db", "other.db", code=1)
+    assert {path.name for path in tmp_path.iterdir()} == before
+
+
 def test_events_are_imported_from_csv(invoke, tmp_path):
     (tmp_path / "e.csv").write_text(
         "link,time,kind\nhttps://x.org/a,2026-11-16T10:30:00+01:00,click\nhttps://y.org/,1.5e9,vote\n"

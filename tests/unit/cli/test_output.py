@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from dayfly.cli.output import (
+    as_typed,
     print_facts,
     print_json,
     print_line,
@@ -82,3 +83,22 @@ def test_shares():
     assert show_share(1.0) == "100.0 %"
     assert show_share(0.012, sign=True) == "+1.2 %"
     assert show_share(math.nan) == "–"
+
+
+def test_a_command_is_shown_as_the_shell_finds_it(tmp_path, monkeypatch):
+    program = tmp_path / "env" / "bin" / "dayfly"
+    program.parent.mkdir(parents=True)
+    program.touch(0o755)
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.argv", [str(program), "demo"])
+    monkeypatch.setenv("PATH", str(program.parent))
+    assert as_typed() == "dayfly"
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert as_typed() == "env/bin/dayfly"
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert as_typed() == str(program)
+    monkeypatch.setattr("sys.argv", ["/src/dayfly/__main__.py", "demo"])
+    assert as_typed().endswith(" -m dayfly")
+    monkeypatch.setattr("sys.argv", ["pytest"])
+    assert as_typed() == "dayfly"

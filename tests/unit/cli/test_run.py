@@ -38,10 +38,12 @@ def test_without_a_contact_nobody_outside_is_visited(here):
         (["--budget", "1/min"], 1, "has no sources to crawl"),
         (["--budget", "lots"], 2, "not a rate"),
         (["--budget", "1/min", "--json"], 2, "--dry-run"),
-        (["list.txt", "--budget", "1/min", "--allow", "everything"], 1, "CIDR:PORT"),
-        (["list.txt", "--budget", "1/min", "--contact", "(x)"], 1, "not a contact"),
-        (["list.txt", "--budget", "1/min", "--contact", "foo"], 1, "not a contact"),
+        (["list.txt", "--budget", "1/min", "--allow", "everything"], 2, "CIDR:PORT"),
+        (["list.txt", "--budget", "1/min", "--dry-run", "--allow", "x"], 2, "CIDR:PORT"),
+        (["list.txt", "--budget", "1/min", "--contact", "(x)"], 2, "not a contact"),
+        (["list.txt", "--budget", "1/min", "--contact", "foo"], 2, "not a contact"),
         (["list.txt", "--budget", "0/min"], 2, "visits nobody"),
+        ([".", "--budget", "1/min"], 1, "is a folder"),
     ],
 )
 def test_misuse_is_told_and_leaves_nothing_behind(here, args, code, said):
@@ -93,3 +95,26 @@ def test_sources_of_the_settings_follow_them_and_keep_what_was_learnt(here):
     assert shown("two.ex")[0] == 9.0
     start('half_life = "1h"')
     assert shown() == (3.0, 3600)
+
+
+@pytest.mark.parametrize("spacing", [0, 2, 7, 60])
+def test_a_dry_run_spaces_visits_to_a_host_as_the_settings_say(here, spacing):
+    (here / "dayfly.toml").write_text(f'host_spacing = "{spacing}s"\n')
+    (here / "list.txt").write_text("".join(f"http://{ORIGIN}:9/{n}\n" for n in range(3)))
+    result = invoke("run", "list.txt", "--budget", "60/min", "--dry-run", "--json")
+    first, second, third = [one["visit_at"] for one in json.loads(result.stdout)["visits"][:3]]
+    # A crawl decides once per second.
+    assert (second - first, third - second) == (max(spacing, 1), max(spacing, 1))
+
+
+def test_the_log_of_a_refusal_tells_the_wait_that_is_stored(here):
+    (here / "list.txt").write_text("http://10.0.0.1/feed\n")
+    given = ["--budget", "60/min", "--contact", "https://example.org/", "--log", "json", "--once"]
+    result = invoke("run", "list.txt", *given)
+    assert result.exit_code == 0, result.output
+    lines = [json.loads(line) for line in result.stdout.splitlines()]
+    (told,) = [line for line in lines if line["event"] == "error"]
+    assert (told["status"], told["why_not"]) == ("refused", "guard")
+    stored = json.loads(invoke("sources", "show", "10.0.0.1", "--json").stdout)
+    assert told["not_before_at"] == pytest.approx(stored["not_before_at"], abs=0.06)
+    assert 3600 <= stored["not_before_at"] - stored["last_crawl_at"] <= 1.25 * 3600

@@ -64,10 +64,9 @@ def test_what_is_typed_is_set():
 
 
 def test_a_bad_address_adds_nothing_and_makes_no_database(here):
-    result = run("add", "https://a.example/", "b.example", code=1)
-    assert result.stderr == (
-        "dayfly: URL: not an http or https address: 'b.example'; write https://b.example\n"
-    )
+    result = run("add", "https://a.example/", "b.example", code=2)
+    said = "URL: not an http or https address: 'b.example'; write https://b.example\n"
+    assert result.stderr.endswith(said)
     assert list(here.iterdir()) == []
     assert "there is no such database" in run("list", code=1).stderr
     assert list(here.iterdir()) == []
@@ -276,6 +275,17 @@ def test_a_page_that_names_no_feed_or_a_bad_one_adds_nothing(discovering):
     discovering("file:///etc/passwd")
     assert "not an http" in run("add", "--discover", "https://a.example/", code=1).stderr
     assert listed() == []
+
+
+def test_an_export_of_no_known_format_is_refused(here):
+    run("add", "https://a.example/")
+    said = run("export", "--out", "x.xyz", code=2).stderr
+    assert ".xyz is no format" in said
+    assert ".opml" in said
+    assert "--format" in said
+    assert not (here / "x.xyz").exists()
+    run("export", "--out", "x.xyz", "--format", "text")
+    assert (here / "x.xyz").read_text() == "https://a.example/\n"
 
 
 def test_every_command_that_prints_a_table_takes_json():

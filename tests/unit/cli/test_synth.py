@@ -45,7 +45,7 @@ def test_the_same_seed_writes_the_same_file(tmp_path):
         (("--kind", "poison"), 2, "'poison' is not one of"),
         (("--sources", "0"), 2, "0 is not in the range"),
         (("--days", "0"), 2, "0.0 is not in the range"),
-        (("--rate", "0/day"), 1, "rate must be positive"),
+        (("--rate", "0/day"), 2, "must be positive, got 0/day"),
         (("--rate", "1000/s"), 1, "items are too many"),
     ],
 )

@@ -86,7 +86,7 @@ def test_a_folder_gets_a_picture_of_each_and_the_series(run, tmp_path):
 
 def test_an_unknown_name_ends_before_the_work(run):
     result, asked = run("large", "hots")
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     assert "did you mean 'hosts'" in result.output
     assert asked == []
 

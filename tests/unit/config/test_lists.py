@@ -176,10 +176,34 @@ def test_the_settings_of_the_run_hold_where_the_list_says_nothing(read):
     assert found.listings[0].decay == pytest.approx(0.6931471805599453 / 60)
 
 
-@pytest.mark.parametrize("name", ["x.txt", "x.csv", "x.toml"])
-def test_an_empty_list_is_told(read, name):
-    assert read(name, "").problems == [f"{name}: lists no sources"]
-    assert read("x.opml", "<opml><body/></opml>").problems == ["x.opml: lists no sources"]
+@pytest.mark.parametrize("name", ["x.txt", "x.csv", "x.toml", "x.opml", "x"])
+@pytest.mark.parametrize("content", ["", " \n\t\r\n", "\ufeff"])
+def test_an_empty_file_is_told(read, name, content):
+    with pytest.raises(BadInput, match=f"^{name}: is empty; write one address per line"):
+        read(name, content)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("x.txt", "# none yet\n"), ("x.csv", "url,title\n"), ("x.toml", "sources = []"),
+        ("x.opml", "<opml><body/></opml>"),
+    ],
+)  # fmt: skip
+def test_a_list_without_sources_is_told(read, name, content):
+    assert read(name, content).problems == [f"{name}: lists no sources"]
+
+
+def test_what_is_no_opml_is_told_without_a_tag_that_is_not_there(read):
+    with pytest.raises(BadInput, match=r"x\.opml: is not OPML: there is no <opml> in it"):
+        read("x.opml", "https://a.example/\n")
+
+
+@pytest.mark.parametrize("name", ["x.csv", "x"])
+def test_the_header_of_a_list_is_read_in_any_case(read, name):
+    found = read(name, "URL,Title,HALF_LIFE\nhttps://a.example/,A,1min\n")
+    assert (found.problems, found.listings[0].title) == ([], "A")
+    assert found.listings[0].decay == pytest.approx(0.6931471805599453 / 60)
 
 
 @pytest.mark.parametrize(
