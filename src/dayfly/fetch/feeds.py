@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from dayfly.fetch.dates import instant
+from dayfly.fetch.entries import EntryReader
 from dayfly.fetch.gate import fed_up, pass_gate, refusal
-from dayfly.fetch.identity import Entry, clean, is_plain, web_link
-from dayfly.fetch.vocabulary import DATES, ID, LINK, MEDIA, TITLE, Uses
+from dayfly.fetch.identity import Entry, clean
+from dayfly.fetch.vocabulary import TITLE, use_of
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
@@ -28,8 +28,6 @@ ITEMS, _TAGS, _ATTRIBUTES = 2000, 400_000, 200_000
 _SHORT = 1 << 19
 _PIECE = 1 << 18
 
-_ABOUT = "{http://www.w3.org/1999/02/22-rdf-syntax-ns#}about"
-_WEB = ("http://", "https://")
 _ITEMS = ("item", "entry", "Item", "ITEM")
 _ITEM_TAGS = tuple("{*}" + name for name in _ITEMS)
 
@@ -84,8 +82,8 @@ def _at_once(body: bytes, feed: Feed, now: float, url: str) -> _Element:
     from lxml import etree
 
     root = etree.fromstring(body, etree.XMLParser(**strict()), base_url=url or None)
-    uses, items = Uses(root.tag), _own_items(root)
-    feed.entries = [_entry(item, uses, now, url) for item in islice(items, ITEMS)]
+    items = _own_items(root)
+    feed.entries = EntryReader(root.tag, now, url).read_all(list(islice(items, ITEMS)))
     feed.truncated = next(items, None) is not None
     return root
 
@@ -103,21 +101,21 @@ def _by_pieces(body: bytes, feed: Feed, now: float, url: str) -> _Element:
 
     parser = etree.XMLPullParser(events=("end",), tag=_ITEM_TAGS, base_url=url or None, **strict())
     tags = attributes = 0
-    root, uses = None, Uses("")
+    root = reader = None
     for start in range(0, len(body), _PIECE):
         piece = body[start : start + _PIECE]
         parser.feed(piece)
         for _, item in parser.read_events():
-            if root is None:
+            if root is None or reader is None:
                 root = item.getroottree().getroot()
-                uses = Uses(root.tag)
+                reader = EntryReader(root.tag, now, url)
             parent = item.getparent()
             if parent is None or not (parent is root or parent.getparent() is root):
                 continue  # of something deep inside
             if len(feed.entries) == ITEMS:
                 feed.truncated = True
                 return root
-            feed.entries.append(_entry(item, uses, now, url))
+            feed.entries.append(reader.read(item))
             item.clear()
         tags, attributes = tags + piece.count(b"<"), attributes + piece.count(b"=")
         if tags > _TAGS or attributes > _ATTRIBUTES:
@@ -128,75 +126,13 @@ def _by_pieces(body: bytes, feed: Feed, now: float, url: str) -> _Element:
     return parser.close()
 
 
-def _entry(item: _Element, uses: Uses, now: float, url: str) -> Entry:
-    found: dict[str, str] = {}
-    guid = None
-    for child in item:
-        use = uses[child.tag]
-        if not use or (use in found and found[use].strip()):
-            continue
-        text = "".join(child.itertext()) if len(child) else child.text
-        if use == LINK and child.get("href") is not None:
-            _add_link(child, found)
-        elif text:
-            found[use] = text
-            if use == ID:
-                guid = child
-    key = (found.get(ID) or item.get(_ABOUT, "")).strip()
-    title = found.get(TITLE) or found.get(MEDIA, "")
-    link = found.get(LINK) or found.get("page") or found.get("other") or _href(item)
-    if not link and guid is not None:
-        permalink = guid.get("isPermaLink", "")
-        if permalink == "true" or (permalink != "false" and _is_web(key)):
-            link = key
-    if link and not is_plain(link):
-        link = web_link(link, url if link.startswith(_WEB) else item.base or url)
-    date, published = "", None
-    for rank in DATES:
-        if written := found.get(rank):
-            published = instant(written, now)
-            date = date or written
-            if published is not None:
-                break
-    if not date:
-        date = item.get("lastmod") or item.get("LASTMOD") or ""
-        published = instant(date, now)
-    text = "" if key or link or title else _text(item)
-    return Entry(key, link, title, date, published, text)
-
-
-def _text(item: _Element) -> str:
-    """All that an item says, where there is nothing better to tell it by."""
-    said = [text.strip() for text in item.itertext()]
-    for part in item:
-        said.extend(part.attrib.values())
-    return " ".join(filter(None, said))
-
-
-def _add_link(child: _Element, found: dict[str, str]) -> None:
-    """Atom may have several links: a page comes before other forms of the same thing."""
-    relation = child.get("rel", "alternate")
-    if relation in ("alternate", "http://www.iana.org/assignments/relation/alternate"):
-        page = "html" in child.get("type", "text/html")
-        found.setdefault("page" if page else "other", child.get("href", ""))
-
-
-def _is_web(text: str) -> bool:
-    return text[:8].lower().startswith(_WEB)
-
-
-def _href(item: _Element) -> str:
-    """Where an item of a channel definition (CDF) leads."""
-    return str(item.get("href") or item.get("HREF") or "")
-
-
 def _describe(feed: Feed, root: _Element) -> None:
     """What a feed says of itself, in its channel or at its root."""
-    channel, uses = next(root.iterchildren("{*}channel"), root), Uses(root.tag)
+    channel = next(root.iterchildren("{*}channel"), root)
     for child in channel.iterchildren("{*}title", "{*}ttl", "{*}skipHours", "{*}skipDays"):
         local = child.tag.rpartition("}")[2]
         if local == "title":
-            if not feed.title and uses[child.tag] == TITLE:
+            if not feed.title and use_of(child.tag, root.tag) == TITLE:
                 feed.title = clean("".join(child.itertext()))
         elif local == "ttl":
             feed.ttl = clean(child.text or "", 16)
