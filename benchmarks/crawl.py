@@ -227,16 +227,24 @@ async def whole(told: dict, meter: Meter, store, watch=None) -> None:
 def inside(what: str, pages: int) -> None:
     told = json.load(sys.stdin)
     meter = Meter(pages, len(told["urls"]))
-    if what in ("bare", "web", "fetcher"):
-        asyncio.run({"bare": bare, "web": web, "fetcher": fetcher}[what](told, meter))
+    if what in ("bare", "web"):
+        asyncio.run({"bare": bare, "web": web}[what](told, meter))
         print(json.dumps(meter.told()))
         return
+    from dayfly.serve.garbage import rare_collections
+
+    with rare_collections():  # as `dayfly run` has it
+        print(json.dumps(crawled(what, pages, told, meter)))
+
+
+def crawled(what: str, pages: int, told: dict, meter: Meter) -> dict[str, float]:
     from dayfly.store import MemoryStore, SqliteStore
 
-    if what == "memory":
-        asyncio.run(whole(told, meter, MemoryStore()))
-        print(json.dumps(meter.told()))
-        return
+    if what in ("fetcher", "memory"):
+        asyncio.run(
+            fetcher(told, meter) if what == "fetcher" else whole(told, meter, MemoryStore())
+        )
+        return meter.told()
     with tempfile.TemporaryDirectory() as folder:
         store, sizes = SqliteStore(Path(folder) / "crawl.db"), {}
         marks = {round(pages * share): share for share in (0.0, 0.25, 0.5, 0.75, 1.0)}
@@ -250,7 +258,7 @@ def inside(what: str, pages: int) -> None:
             meter.skip = 0
         asyncio.run(whole(told, meter, store, watch if what == "rss" else None))
         store.close()
-    print(json.dumps({**meter.told(), **sizes}))
+    return {**meter.told(), **sizes}
 
 
 def rss() -> float:
