@@ -69,6 +69,8 @@ class EntryReader:
         found = [children[places[use] :: width] for use in (ID, LINK, TITLE, dates[0])]
         if any(any(map(len, column)) for column in found):
             return None
+        if any(link.get("href") is not None for link in found[1]):
+            return None
         return [[child.text for child in column] for column in found]
 
     def read(self, item: _Element) -> Entry:
