@@ -3,7 +3,7 @@
 Feeds of 100 entries, every second visit finds a new one. The server has a core, whoever visits it
 has another. The steps of the ladder are the same visits with more and more of the crawler around
 them: the difference between two steps is what the later one adds. What counts is processor time:
-it does not depend on who else is busy.
+it does not depend on who else is busy. Everybody looks for garbage as rarely as `dayfly run` does.
 """
 
 import asyncio
@@ -19,6 +19,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from benchmarks.crawl_server import START
+from dayfly.cli.garbage import rare_collections
 
 SOURCES, ENTRIES = 500, 100
 #: Pages that each contender fetches in each round, one after another; Scrapy is slow, and its
@@ -227,23 +228,18 @@ async def whole(told: dict, meter: Meter, store, watch=None) -> None:
 def inside(what: str, pages: int) -> None:
     told = json.load(sys.stdin)
     meter = Meter(pages, len(told["urls"]))
-    if what in ("bare", "web"):
-        asyncio.run({"bare": bare, "web": web}[what](told, meter))
-        print(json.dumps(meter.told()))
-        return
-    from dayfly.serve.garbage import rare_collections
-
-    with rare_collections():  # as `dayfly run` has it
+    with rare_collections():
         print(json.dumps(crawled(what, pages, told, meter)))
 
 
 def crawled(what: str, pages: int, told: dict, meter: Meter) -> dict[str, float]:
+    if what in ("bare", "web", "fetcher"):
+        asyncio.run({"bare": bare, "web": web, "fetcher": fetcher}[what](told, meter))
+        return meter.told()
     from dayfly.store import MemoryStore, SqliteStore
 
-    if what in ("fetcher", "memory"):
-        asyncio.run(
-            fetcher(told, meter) if what == "fetcher" else whole(told, meter, MemoryStore())
-        )
+    if what == "memory":
+        asyncio.run(whole(told, meter, MemoryStore()))
         return meter.told()
     with tempfile.TemporaryDirectory() as folder:
         store, sizes = SqliteStore(Path(folder) / "crawl.db"), {}

@@ -17,8 +17,8 @@ from dayfly.cli import database, options
 def backup(file: str, as_json: bool, db: str | None, config: str | None) -> None:
     """Copy the database to FILE, as it is at one instant.
 
-    Works beside a running crawler. FILE appears when the copy is complete, never before; one that
-    is there already is not replaced.
+    Works beside a running crawler. FILE appears, or replaces an earlier backup of that name, when
+    the copy is complete and checked, never before. Nothing else is ever replaced.
     """
     from dayfly.cli.output import print_json, print_line
 

@@ -40,7 +40,10 @@ def settings_of(config: str | None) -> Settings:
 
 def database_of(db: str | None, config: str | None) -> Path:
     """The database that is meant: as typed, else as the settings have it."""
-    return Path(db) if db is not None else Path(settings_of(config).db)
+    if db is not None and config is None:
+        return Path(db)
+    settings = settings_of(config)  # read although it may not be needed: a wrong one is told
+    return Path(settings.db if db is None else db)
 
 
 @contextmanager

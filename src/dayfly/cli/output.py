@@ -6,6 +6,7 @@ The vocabulary of the JSON is docs/reference/json.md: one key per quantity, unit
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -153,8 +154,11 @@ def as_typed() -> str:
 
 def _from_here(path: str | Path) -> str:
     """A path from the folder that we are in, if it lies in there."""
-    near = os.path.relpath(path)
-    return os.path.abspath(path) if near.startswith(os.pardir) else near
+    near = Path(os.path.relpath(path))
+    if near.parts[0] == os.pardir:
+        return shlex.quote(os.path.abspath(path))
+    # The shell looks for a bare name elsewhere.
+    return shlex.quote(str(near) if len(near.parts) > 1 else f"./{near}")
 
 
 def printable(text: str) -> str:

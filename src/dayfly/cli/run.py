@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dayfly.cli import database, options
+from dayfly.cli.garbage import rare_collections
 from dayfly.cli.output import printable
 from dayfly.errors import BadInput
 
@@ -222,7 +223,8 @@ async def _crawl(
             async with crawling(asked, store, told.tell, told.alarm) as loop:
                 told.begin(loop, _title(asked, budget, n, added), n, added)
                 until = None if seconds is None else loop.clock.now() + seconds
-                await run_watched(loop, told, until, once)
+                with rare_collections():
+                    await run_watched(loop, told, until, once)
                 return told.end(loop)
         finally:
             store.close()

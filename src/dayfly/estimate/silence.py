@@ -37,7 +37,7 @@ def silence_of(memory: Array, reach: float) -> Silence:
     time = memory[woken, TIME]
     left = np.maximum(1.0 - time / reach, 1e-9)
     passed = -reach * np.log(left)
-    with np.errstate(invalid="ignore"):
-        remembered = np.where(time > 0, time / passed, 1.0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        remembered = np.where(passed > 0, time / passed, 1.0)
     watched = float(memory[silent, TIME].sum()) + reach * float((remembered - left).sum())
     return Silence(silent=silent, woken=woken, remembered=remembered, watched=watched)

@@ -14,6 +14,7 @@ import asyncio
 import functools
 import os
 import re
+import select
 import socket
 import ssl
 from dataclasses import dataclass
@@ -129,9 +130,13 @@ class Handler(ResponseHandler):
             exc = FetchError("cut short", "reset" if reset else "closed without an answer")
         super().set_exception(exc, *cause)
 
-    def ended(self) -> bool:
-        """Whether nothing can be asked here any more."""
-        return self.transport is None or self.transport.is_closing()
+    def stale(self) -> bool:
+        """Whether something has come in while nothing was asked: an end, or worse."""
+        if self.transport is None:
+            return True
+        waiting = select.poll()
+        waiting.register(self.transport.get_extra_info("socket").fileno(), select.POLLIN)
+        return bool(waiting.poll(0))
 
     def _refuse(self, error: FetchError) -> None:
         self.set_exception(error)
@@ -175,16 +180,7 @@ class Connector(BaseConnector):
         """A connection that was kept open, if it is as we left it."""
         while (kept := await super()._get(key, traces)) is not None:
             assert isinstance(kept.protocol, Handler)
-            try:
-                # Something may have come in that nobody has looked at yet: an end, or worse. It is
-                # found in the next round of the event loop, and dealt with before the one after.
-                # Asking the system for this connection alone would take longer than that.
-                await asyncio.sleep(0)
-                await asyncio.sleep(0)
-            except BaseException:
-                kept.close()
-                raise
-            if not kept.protocol.ended():
+            if not kept.protocol.stale():
                 return kept
             kept.close()
         return None

@@ -265,6 +265,9 @@ class Web:
             raise FetchError("cut short", "body") from None
         finally:
             response.release()
+            if (failure := response.content.exception()) is not None:
+                # The answer keeps it, and it would keep all that was read: a circle around a body.
+                failure.__traceback__ = None
 
     def _context(self, verified: bool) -> ssl.SSLContext:
         assert self._verified is not None

@@ -69,7 +69,7 @@ class Shape:
         with np.errstate(divide="ignore"):
             row = _PER_DOUBLING * np.log2(rate / (self._decay * self._window)) - self._first
         row = np.clip(row, 0.0, len(self._table) - 1.001)
-        since = np.minimum(age / self._epoch, float(self._ages[-1]) - 1e-9)
+        since = np.clip(age / self._epoch, 0.0, float(self._ages[-1]) - 1e-9)
         column = self._column[since.astype(np.int64)]
         low, high = self._ages[column], self._ages[column + 1]
         across, down = (since - low) / (high - low), row.astype(np.int64)

@@ -15,7 +15,6 @@ from dayfly.fetch import Forbidden, Guard, HttpFetcher, check_url, user_agent
 from dayfly.fetch.urls import is_literal
 from dayfly.model import RobotsCopy
 from dayfly.schedule import Loop, News, Rules, SystemClock, resume
-from dayfly.serve.garbage import rare_collections
 from dayfly.serve.house import LiveHouse, StillHouse, active
 from dayfly.serve.indoors import Indoors, check_contact
 from dayfly.serve.office import Office
@@ -163,8 +162,7 @@ async def crawling(
             if said := admission.closed(crawled):
                 asyncio.get_running_loop().call_soon(alarm, said)  # when somebody watches
             try:
-                with rare_collections():
-                    yield loop
+                yield loop
             finally:
                 for task in tasks:
                     task.cancel()

@@ -12,14 +12,12 @@ from dayfly.store import SqliteStore, Store
 
 
 async def backup(house: House, *, path: str) -> dict[str, Any]:
-    """A consistent copy of the database at this path, where nothing is, while the crawl goes on."""
+    """A consistent copy of the database at this path, while the crawl goes on."""
     target = Path(path)
     if not target.is_absolute():
         raise BadInput(f"{path}: must be an absolute path; we may work in different folders")
     if target.is_dir():
         raise BadInput(f"{path}: is a folder, not a file")
-    if target.exists() and target.stat().st_size:
-        raise BadInput(f"{path}: is there already; name another file, or move it away first")
     store = await house.with_store(lambda store: store)
     if not isinstance(store, SqliteStore):
         raise BadInput("a store in memory has nothing to copy")

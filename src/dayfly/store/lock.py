@@ -68,6 +68,9 @@ def _locked(path: str | os.PathLike[str], name: str) -> int:
         except OSError as error:
             _release(descriptor)
             raise StoreError(f"{path} cannot be locked: {error.strerror or error}") from error
+        except BaseException:  # Ctrl-C: nobody would be left to give it back
+            _release(descriptor)
+            raise
 
 
 def _is_at(name: str, descriptor: int) -> bool:

@@ -123,5 +123,5 @@ def test_where_ours_plays_it_is_compared_and_judged(run, monkeypatch):
     result = run("tiny-v1", *who)
     assert result.stdout.count("points more than the best field rule, b0_cycle.") == 2
     assert "than the best rival, proportional." in result.stdout
-    assert "tiny-v1 6h × 1: margin over the 2 field rules and rivals that played" in result.stdout
+    assert "tiny-v1 6h × 1: margin over the field rules and rivals that played (2)" in result.stdout
     assert result.stdout.splitlines()[-1] == "These cells have no aims."

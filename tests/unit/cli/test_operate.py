@@ -161,14 +161,19 @@ def test_backup_and_restore(invoke, db, tmp_path):
     invoke("restore", "nothing.db", "--db", "other.db", code=1)
 
 
-def test_a_backup_replaces_nothing(invoke, db, tmp_path):
-    (tmp_path / "empty.db").touch()
-    invoke("backup", "empty.db")
-    before = (tmp_path / "empty.db").read_bytes()
-    assert "is there already; name another file" in invoke("backup", "empty.db", code=1)
-    assert (tmp_path / "empty.db").read_bytes() == before
+def test_a_backup_replaces_an_earlier_one_and_nothing_else(invoke, db, tmp_path):
+    (tmp_path / "b.db").touch()
+    invoke("backup", "b.db")
+    invoke("sources", "add", "https://later.example/")
+    invoke("backup", "b.db")
+    assert "later.example" in invoke("sources", "list", "--db", "b.db")
+    (tmp_path / "letter.txt").write_text(
+        "Dear all, this is no backup; please keep it as it is. " * 9
+    )
+    assert "no backup of Dayfly" in invoke("backup", "letter.txt", code=1)
+    assert (tmp_path / "letter.txt").read_text().startswith("Dear all")
     assert "is a folder" in invoke("backup", ".", code=1)
-    assert "is there already" in invoke("backup", "dayfly.db", code=1)
+    assert "is the store itself" in invoke("backup", "dayfly.db", code=1)
 
 
 def test_commands_leave_nothing_beside_the_database(invoke, db, tmp_path):
@@ -213,3 +218,10 @@ def test_a_missing_database_is_told(invoke):
     for command in (["items"], ["stats"], ["explain", "x"], ["backup", "f"], ["refresh", "x"]):
         text = invoke(*command, "--db", "none.db", code=1)
         assert "there is no such database" in text
+
+
+def test_settings_that_cannot_be_read_are_told_even_where_they_are_not_needed(invoke, db, tmp_path):
+    assert "nowhere.toml" in invoke(
+        "stats", "--db", "dayfly.db", "--config", "nowhere.toml", code=1
+    )
+    invoke("stats", "--db", "dayfly.db", "--config", ".", code=1)

@@ -96,6 +96,8 @@ def test_a_command_is_shown_as_the_shell_finds_it(tmp_path, monkeypatch):
     assert as_typed() == "dayfly"
     monkeypatch.setenv("PATH", str(tmp_path))
     assert as_typed() == "env/bin/dayfly"
+    monkeypatch.chdir(program.parent)
+    assert as_typed() == "./dayfly"
     monkeypatch.chdir(tmp_path / "elsewhere")
     assert as_typed() == str(program)
     monkeypatch.setattr("sys.argv", ["/src/dayfly/__main__.py", "demo"])

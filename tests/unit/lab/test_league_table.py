@@ -106,7 +106,7 @@ def judged(league):
 def test_the_news_are_judged_by_margin_oracle_and_rhythm():
     rows = judged(made())
     assert len(rows) == 3
-    margin = rows["margin over the 4 field rules and rivals that played"]
+    margin = rows["margin over the field rules and rivals that played (4)"]
     assert (round(margin.value, 6), margin.unit, margin.ok) == (5.0, "points", True)
     assert "+25.00" in margin.note
     assert "b6_nutch" in margin.note

@@ -145,3 +145,17 @@ def test_the_file_of_the_lock_is_taken_away_and_one_that_was_is_no_lock(tmp_path
         with pytest.raises(StoreError, match="is owned by"), owned(path):
             raise AssertionError
     assert list(tmp_path.iterdir()) == []
+
+
+def test_D10_an_interrupt_while_locking_gives_the_lock_back(tmp_path, monkeypatch):
+    from dayfly.store import lock
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(lock, "_is_at", interrupted)
+        with pytest.raises(KeyboardInterrupt), owned(tmp_path / "s.db"):
+            raise AssertionError
+    with owned(tmp_path / "s.db"):
+        pass

@@ -71,7 +71,7 @@ def _whom(table: CellTable) -> str:
     played = sum(line.kind in ("field", "rival") for line in table.lines)
     if played == len(FIELD) + len(RIVALS):
         return "every field rule and rival"
-    return f"the {played} field rules and rivals that played"
+    return f"the field rules and rivals that played ({played})"
 
 
 def _oracle(table: CellTable) -> Iterator[TrialRow]:

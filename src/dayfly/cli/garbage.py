@@ -1,4 +1,4 @@
-"""How often Python looks for garbage while a crawl runs.
+"""How often Python looks for garbage while `dayfly run` crawls: for a process that is all ours.
 
 A document of a hundred items is some thousand objects that are gone when it has been read; none of
 them refers to itself. Python looks for circles among the living whenever 700 more have been made

@@ -5,7 +5,7 @@ import weakref
 
 import pytest
 
-from dayfly.serve.garbage import rare_collections
+from dayfly.cli.garbage import rare_collections
 
 
 class Circle:
