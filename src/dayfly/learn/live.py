@@ -23,18 +23,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from dayfly.errors import BadInput
 from dayfly.estimate import Estimate
+from dayfly.estimate.crawls import as_visits
 from dayfly.estimate.silence import silence_of
 from dayfly.estimate.stamps import StampEstimator
+from dayfly.learn.clearing import settle
 from dayfly.learn.explore import Market
-from dayfly.learn.score import AGES, Traits, due_ages, plain_curves, scores
-from dayfly.model import NUMBERS, Array, Crawl, Fleet, Mask, Rows, Source, Visits
-from dayfly.model.special import rise
+from dayfly.learn.score import Traits, plain_curves, scores
+from dayfly.model import Array, Crawl, Fleet, Mask, Rows, Source, Visits
 
 _DAY = 86400.0
 #: Prior and price are found anew so often, in seconds …
@@ -102,7 +102,7 @@ class LiveEstimator(StampEstimator):
         part = np.flatnonzero([crawl.answered for crawl in crawls])
         if len(part):
             answered = [crawls[at] for at in part.tolist()]
-            visits = _visits(answered, self._memory[rows[part], -1])
+            visits = as_visits(answered, self._memory[rows[part], -1])
             memory[part] = self._after(visits, np.array([crawl.time for crawl in answered]))
             some = visits.shown > 0
             shown[part[some]] = visits.shown[some]
@@ -144,7 +144,7 @@ class LiveEstimator(StampEstimator):
         first, fresh = len(self._fleet), StampEstimator(fleet)
         self._memory = np.concatenate([self._memory, fresh._memory])
         self._shown = np.concatenate([self._shown, np.full(len(fleet), np.inf)])
-        self._fleet = _both(self._fleet, fleet)
+        self._fleet = self._fleet.concat(fleet)
         arrival, decay, worth = self.curves(np.arange(first, len(self._fleet)))
         return fleet.replace(arrival=arrival, decay=decay, worth=worth, window=np.inf)
 
@@ -218,32 +218,12 @@ class LiveEstimator(StampEstimator):
         memory = self._memory[rows]
         traits = self._traits(memory, rows, self._shown[rows], np.isfinite(memory[:, -1]))
         belief = self._belief(memory, rows, self._faded(memory))
-        weight = traits.decay * traits.cost
         self._market.budget = budget
         self._market.epoch = self._least * float(np.median(traits.decay))
-        old = np.flatnonzero(traits.seen)
-        new = np.flatnonzero(~traits.seen)
-        income, number = (belief.mean * traits.unit)[old], weight[old]
-        if len(new):
-            # Of those never seen nobody is average: they are what the prior says they are.
-            part = belief.mixture.component_mean[new] * (belief.scale * traits.unit)[new, None]
-            share = belief.mixture.weight[new] * weight[new, None]
-            income = np.concatenate([income, part.ravel()])
-            number = np.concatenate([number, share.ravel()])
-        self._market.settle(income, number)
-        earns = belief.mean * traits.unit
-        self._market.await_waking(earns[old], earns, silence_of(memory, self.reach), self.reach)
-        score = scores(belief, traits, self._market, self.reach, self.span)[old]
-        self.price = self._market.price
-        # Where nobody was seen yet: an average source, as soon as it may be visited again.
-        typical = earns * rise(traits.decay * self._least)
-        self._high = max(self.price, float(typical.max(initial=0.0)))
-        if len(old):
-            # Exploration spends too: the price at which all is paid for.
-            self.price = _clearing(score, traits.cost[old], self._least, budget, self.price)
-            # Who is left alone for longer than it should be has a higher score when its time comes.
-            soonest = score[:, min(int(np.searchsorted(AGES, self._least)), len(AGES) - 1)]
-            self._high = max(self.price, float(soonest.max()))
+        self.price, self._high = settle(
+            self._market, belief, traits, silence_of(memory, self.reach),
+            reach=self.reach, span=self.span, least=self._least,
+        )  # fmt: skip
 
     def _of(self, rows: Rows) -> Beliefs:
         memory = self._memory[rows]
@@ -287,65 +267,3 @@ class LiveEstimator(StampEstimator):
 def _rounded(numbers: Array) -> Array:
     """To seven digits: one source alone and among others then agree to the last bit."""
     return numbers.astype(np.float32).astype(np.float64)
-
-
-def _both(one: Fleet, two: Fleet) -> Fleet:
-    """Two fleets as one; whose rows they are is all that counts here."""
-    columns: dict[str, Any] = {
-        name: np.concatenate([getattr(one, name), getattr(two, name)])
-        for name in (*NUMBERS, "kind", "host")
-    }
-    return Fleet(**columns)
-
-
-def _clearing(score: Array, cost: Array, least: float, budget: float, guess: float) -> float:
-    """The price at which sources visited when their scores reach it spend the budget."""
-    low, high = guess, guess
-
-    def spent(price: float) -> float:
-        return float((cost / np.maximum(due_ages(score, price), least)).sum())
-
-    while spent(high) > budget and high < 1e12 * guess:
-        low, high = high, 2.0 * high
-    for _ in range(12):
-        middle = math.sqrt(low * high) if low > 0 else 0.5 * high
-        low, high = (middle, high) if spent(middle) > budget else (low, middle)
-    return high
-
-
-def _visits(crawls: Sequence[Crawl], answered: Array) -> Visits:
-    """Crawls as columns: of each its new items last, others that were visible before them."""
-    time = max(crawl.time for crawl in crawls)
-    dates: list[float] = []
-    worths: list[float] = []
-    hidden, oldest, new = [], [], []
-    for crawl, first in zip(crawls, np.isinf(answered).tolist(), strict=True):
-        # An item without a date came now; at a first visit it says nothing.
-        items = [
-            (crawl.time if item.published is None else item.published, item.worth)
-            for item in crawl.items
-            if item.published is not None or not first
-        ]
-        items.sort()
-        dates += [date for date, _ in items]
-        worths += [value for _, value in items]
-        new.append(len(items))
-        # Who shows items without dates is not empty.
-        hidden.append(max(crawl.visible - (len(crawl.items) if items else 0), 0))
-        oldest.append(crawl.time - (crawl.oldest_s if crawl.oldest_s is not None else 0.0))
-    # Of what was seen before, only its number and the oldest are known.
-    shown = np.array(hidden) + np.array(new)
-    start = np.concatenate([[0], np.cumsum(shown)])
-    known = np.arange(start[-1]) < np.repeat(start[:-1] + hidden, shown)
-    published, worth = np.repeat(np.array(oldest), shown), np.ones(len(known))
-    published[~known], worth[~known] = dates, worths
-    return Visits(
-        time=time,
-        row=np.array([crawl.row for crawl in crawls]),
-        gap=time - answered,
-        start=start,
-        published=published,
-        worth=worth,
-        new=np.array(new),
-        value=np.array([crawl.value for crawl in crawls]),
-    )
