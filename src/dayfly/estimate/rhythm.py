@@ -1,8 +1,6 @@
 """When sources publish: the fleet's hour-of-week profile, and each source's own version of it.
 
-A rate by the clock is items over *exposure*, and a visit covers only the time that its timestamps
-speak of: since the last visit, or since the oldest item shown where the window may have hidden
-older ones. The fleet's profile has 168 cells,
+A rate by the clock is items over *exposure* (`exposure.py`). The fleet's profile has 168 cells,
 
     s(h) ∝ (n_h + κ)/(E_h·mean rate + κ)
 
@@ -17,12 +15,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from dayfly.errors import BadInput
+from dayfly.estimate.exposure import DAY, HOUR, MONDAY, WEEK, cell_of, covered_since, time_in_cells
 from dayfly.estimate.family import BLOCKS, Family, stronger, wave
 from dayfly.model import Array, Counts, Mask, Rows, Visits
 
-HOUR, DAY, WEEK = 3600.0, 86400.0, 604800.0
-#: 1970-01-01 was a Thursday; weeks are counted from Monday.
-_MONDAY = 3 * DAY
 CELLS = 168
 #: Items that one cell of the fleet's profile weighs against the mean before any was seen.
 _KAPPA = 20.0
@@ -70,19 +66,14 @@ class RhythmEstimator:
     def learn(self, visits: Visits) -> None:
         """What these visits say; each answered."""
         row, now = visits.row, visits.time
-        last = self.answered_[row]
-        hidden = (visits.new >= visits.shown) & (visits.shown > 0)
-        # A date from the future covers nothing; one from long ago covers no more than a gap.
-        opens = np.where(hidden, np.fmax(last, np.minimum(now - visits.oldest, now)), last)
-        known = np.isfinite(opens) & (opens < now)
-        begins = np.where(known, opens, now)
-        self.exposure_[row] += _covered(now, DAY, BLOCKS) - _covered(begins, DAY, BLOCKS)
+        begins = covered_since(visits, now, self.answered_[row])
+        self.exposure_[row] += time_in_cells(now, DAY, BLOCKS) - time_in_cells(begins, DAY, BLOCKS)
         # The item that opens the interval says when it opens, not how often items come.
         inside = visits.is_new & (visits.published > np.repeat(begins, visits.shown))
         inside &= visits.published <= now
         when = visits.published[inside]
         which = np.repeat(row, visits.shown)[inside]
-        np.add.at(self.count_, (which, _cell(when, DAY, BLOCKS)), 1.0)
+        np.add.at(self.count_, (which, cell_of(when, DAY, BLOCKS)), 1.0)
         self.answered_[row] = now
         self._learn_fleet(row, begins, now, when)
 
@@ -90,9 +81,9 @@ class RhythmEstimator:
         time = self.exposure_[row].sum(axis=1)
         with np.errstate(divide="ignore", invalid="ignore"):
             rate = np.where(time > 0, self.count_[row].sum(axis=1) / time, 0.0)
-        covers = _covered(now, WEEK, CELLS) - _covered(begins, WEEK, CELLS)
+        covers = time_in_cells(now, WEEK, CELLS) - time_in_cells(begins, WEEK, CELLS)
         self.expected_ += rate @ covers
-        self.items_ += np.bincount(_cell(when, WEEK, CELLS), minlength=CELLS)
+        self.items_ += np.bincount(cell_of(when, WEEK, CELLS), minlength=CELLS)
 
     def profile(self) -> Array:
         """Rate of the fleet by hour of the week, relative to the mean."""
@@ -123,18 +114,4 @@ class RhythmEstimator:
 
 def hour_of_week(time: float) -> float:
     """Hours since Monday, 0:00 UTC, as a fraction: 0 ≤ h < 168."""
-    return (time + _MONDAY) % WEEK / HOUR
-
-
-def _cell(time: Array, period: float, cells: int) -> Counts:
-    found: Counts = ((time + _MONDAY) % period // (period / cells)).astype(np.int64)
-    return np.minimum(found, cells - 1)
-
-
-def _covered(until: float | Array, period: float, cells: int) -> Array:
-    """Time that each cell has had up to an instant; differences of it are exposures."""
-    t = np.atleast_1d(np.asarray(until, dtype=np.float64) + _MONDAY)[:, None]
-    width = period / cells
-    whole = np.floor(t / period)
-    found: Array = whole * width + np.clip(t - whole * period - width * np.arange(cells), 0, width)
-    return found
+    return (time + MONDAY) % WEEK / HOUR
