@@ -14,7 +14,7 @@ import numpy as np
 from dayfly.estimate.silence import Silence
 from dayfly.estimate.stamps import Belief
 from dayfly.learn.explore import Market
-from dayfly.learn.score import AGES, Traits, due_ages, scores
+from dayfly.learn.score import AGES, Traits, due_ages, harvests, scores
 from dayfly.model import Array
 from dayfly.model.special import rise
 
@@ -58,7 +58,8 @@ def settle(
     market.settle(income, number)
     earns = belief.mean * traits.unit
     market.await_waking(earns[old], earns, silence, reach)
-    score = scores(belief, traits, market, reach, span)[old]
+    harvest = harvests(belief, traits, span)
+    score = scores(harvest, belief, traits, market, reach, span)[old]
     price = market.price
     # Where nobody was seen yet: an average source, as soon as it may be visited again.
     typical = earns * rise(traits.decay * least)
