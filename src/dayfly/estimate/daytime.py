@@ -7,7 +7,9 @@ shows before it changes its ways; on the news and social traces the day alone do
 A date is not trusted. An item that has none, or one that is not after the last visit and before
 this one, came at any time since then: it is counted in each block in proportion to the time that
 was covered there. That says nothing for or against a rhythm, whereas an hour that was made up, most
-often that of our visit or midnight, would be taken for one.
+often that of our visit or midnight, would be taken for one. So is an item counted that is dated to
+the same instant of a day as the one before it: feeds that know the day alone write midnight, in
+whatever time zone.
 """
 
 from __future__ import annotations
@@ -95,9 +97,12 @@ def _count(visits: Visits, now: Array, last: Array, begins: Array, covers: Array
     date = visits.published[kept]
     # The item that opens the time covered says when it opens, not how often items come.
     dated = (date > begins[visit]) & (date < now[visit])
+    same = np.zeros_like(dated)
+    same[1:] = dated[1:] & (visit[1:] == visit[:-1]) & (np.diff(date) % DAY == 0)
+    dated ^= same
     where = visit[dated] * BLOCKS + cell_of(date[dated], DAY, BLOCKS)
     count = np.bincount(where, minlength=n * BLOCKS).reshape(n, BLOCKS).astype(np.float64)
-    stray = visit[(date >= now[visit]) | (date <= last[visit])]
+    stray = visit[same | (date >= now[visit]) | (date <= last[visit])]
     if len(stray):
         share = covers / np.maximum(now - begins, 1e-9)[:, None]
         count += np.bincount(stray, minlength=n)[:, None] * share

@@ -52,6 +52,15 @@ def test_an_item_whose_date_cannot_be_says_nothing_about_hours():
         assert rate[2:] == pytest.approx(1 / (12 * HOUR), rel=1e-5), "the same at all hours"
 
 
+def test_a_feed_that_dates_to_the_day_has_no_hours():
+    """Midnight in some time zone, twenty days of it in a first visit, two items on some days."""
+    local = MIDNIGHT + 5 * HOUR
+    days = [local - DAY * n for n in range(1, 21)]
+    hours = seen(no_hours(1), MIDNIGHT + 9 * HOUR, -np.inf, [*days, *days[::3]])
+    rate = counts(hours)[0] / exposures(hours)[0] * DAY
+    assert rate == pytest.approx(26 / 20, rel=0.1)
+
+
 def test_evidence_fades_and_a_first_visit_reaches_back_no_further():
     hours = seen(no_hours(1), MIDNIGHT, -np.inf, [MIDNIGHT - 2000 * DAY, MIDNIGHT - 1800.0])
     assert counts(hours).sum() == 1
