@@ -244,7 +244,7 @@ class LiveEstimator(StampEstimator):
         belief = self._belief(memory, rows, self._faded(memory))
         harvest = harvests(belief, traits, self.span)
         score = scores(harvest, belief, traits, self._market, self.reach, self.span)
-        self._timing.balance(rows, score, harvest, self.price, traits.cost)
+        self._timing.balance(rows, score, harvest, self.price, cost=traits.cost, least=self._least)
 
     def _of(self, rows: Rows) -> Beliefs:
         memory = self._memory[rows]

@@ -18,7 +18,7 @@ stays the same, and who publishes at all hours is visited when others sleep.
 
 Rhythms are plain waves of the day, by strength and hour (`estimate/family.py`): of the fleet
 nothing needs to be remembered but what its sources remember, and tables once solved serve for good.
-On the recorded traces the fleet's own profile, by hour of the day or of the week, did no better.
+On recorded traces the fleet's own profile, by hour of the day or of the week, did about as well.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ _LATEST = 14 * DAY
 #: A source whose score never gets to the price may do so at a better hour: it is looked at from
 #: the age on at which it has nearly all that it will have.
 _NEARLY = 0.9
-#: Decays that differ by less than a factor of √2 share a table: that moves no visit by an hour.
+#: Decays are rounded to a power of √2 for the tables, so that there are few of them to solve.
 _PER_OCTAVE = 2
-#: A tide whose highest is less than this times its lowest is none: chance makes one as high.
+#: A tide whose highest is less than this times its lowest is not worth the work for everybody.
 _CALM = 1.1
 #: An hour leaves a source this share of its score at least: a mean of logarithms is taken.
 _LOWEST = 1e-3
@@ -106,15 +106,24 @@ class Timing:
         )
         return True
 
-    def balance(self, rows: Rows, score: Array, harvest: Array, price: float, cost: Array) -> None:
+    def balance(
+        self,
+        rows: Rows,
+        score: Array,
+        harvest: Array,
+        price: float,
+        *,
+        cost: Array,
+        least: float,
+    ) -> None:
         """Find the tide: what the price is at each hour if every hour has the same budget.
 
         Parameters
         ----------
         rows, score, harvest, price
             Sources that were visited, and as for `due`.
-        cost
-            Of a visit to each.
+        cost, least
+            Of a visit to each, and the seconds between two of them at least.
         """
         age = due_ages(score, price)
         some = np.flatnonzero(age < _LATEST)
@@ -125,7 +134,7 @@ class Timing:
         factor = self._factor(rows[some], hour, age)
         waits = between(harvest[some], age) / price
         level = np.log(np.maximum(1.0 + (factor - 1.0) * waits, _LOWEST))
-        spends = cost[some] / age[:, 0]
+        spends = cost[some] / np.maximum(age[:, 0], least)
         tide = np.exp(spends @ level / spends.sum())
         if tide.max() > _CALM * tide.min():
             self._tide = np.append(tide, tide[0])

@@ -41,7 +41,7 @@ def test_without_rhythm_nobody_is_due_by_the_hour():
     assert not timing.fit(no_hours(3), np.ones(3), np.full(3, DECAY))
     assert not timing.fit(remembered([None] * 3), np.ones(3), np.full(3, DECAY))
     score = harvest([3.0] * 3)
-    timing.balance(np.arange(3), score, score, 1.0, np.ones(3))
+    timing.balance(np.arange(3), score, score, 1.0, cost=np.ones(3), least=300.0)
     assert not len(timing.due(np.arange(3), np.full(3, MIDNIGHT), score, score, 1.0)[0])
 
 
@@ -80,7 +80,7 @@ def test_who_publishes_at_night_is_visited_then_and_who_has_no_rhythm_is_left_al
 def test_where_all_sleep_at_the_same_time_the_others_are_visited_then():
     timing = fitted([12] * 30 + [None] * 5)
     rows, score = np.arange(35), harvest(np.full(35, 1.5))
-    timing.balance(rows, score, score, 1.0, np.ones(35))
+    timing.balance(rows, score, score, 1.0, cost=np.ones(35), least=300.0)
     some, age, _ = timing.due(rows, np.full(35, MIDNIGHT + 12 * HOUR), score, score, 1.0)
     assert some.tolist() == list(range(35))
     hour = (12 + age[30:] / HOUR) % 24
@@ -90,7 +90,7 @@ def test_where_all_sleep_at_the_same_time_the_others_are_visited_then():
 def test_there_is_no_tide_where_every_source_has_hours_of_its_own():
     peaks = [2 * (n % 12) for n in range(48)]
     timing, score = fitted(peaks), harvest(np.full(48, 3.0))
-    timing.balance(np.arange(48), score, score, 1.0, np.ones(48))
+    timing.balance(np.arange(48), score, score, 1.0, cost=np.ones(48), least=300.0)
     assert timing._tide is None
 
 
