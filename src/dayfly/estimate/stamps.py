@@ -32,6 +32,7 @@ import numpy as np
 
 from dayfly.errors import BadInput
 from dayfly.estimate.base import Estimate
+from dayfly.estimate.crawls import as_visits
 from dayfly.estimate.credibility import credibility
 from dayfly.estimate.evidence import add
 from dayfly.estimate.memory import (
@@ -46,7 +47,6 @@ from dayfly.estimate.memory import (
     burstiness,
     put,
 )
-from dayfly.estimate.one_crawl import as_visits
 from dayfly.estimate.prior import Mixture, RatePrior
 from dayfly.estimate.silence import Silence, silence_of
 from dayfly.model import Array, Crawl, Fleet, Mask, Rows, Visits
@@ -148,9 +148,7 @@ class StampEstimator:
         rows = np.array([crawl.row])
         memory = self._memory[rows]
         if crawl.answered:
-            memory = self._after(
-                as_visits(crawl, float(memory[0, ANSWERED])), np.array([crawl.time])
-            )
+            memory = self._after(as_visits([crawl], memory[:, ANSWERED]), np.array([crawl.time]))
         return Estimate(
             row=crawl.row,
             time=crawl.time,

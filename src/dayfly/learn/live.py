@@ -1,40 +1,37 @@
 """Ours in a live crawl: the score of `learner.py`, handed over as curves that a calendar can keep.
 
-A scheduler keeps one harvest curve per source and looks at it when its index reaches the price λ.
-So all that counts of a score is *when* it reaches the price. For each source this estimator finds
-the age τ* at which its score does (`score.py`), and hands over the worth of an item that lets the
-plain curve cross the price at that very age:
-
-    worth = λ·C·μ / (Λ·P(2, μτ*)).
-
-The rate stays what it is believed to be, so that people can read it; what a look teaches is in the
-worth. Whose score never gets so far is handed over with the highest that it has. A source that was
-never visited is worth what the prior says waits there and all that a first look teaches, up to ten
-times the price (or the highest score at which anybody is visited, where the rules hold sources back
-for longer): so it comes before nearly all others. More would be said in vain, and harm: a first
-look is made once, and a price that has followed such worths up takes long to come down when there
-is nothing left to discover; meanwhile the budget would not be spent.
+What each source is handed over with crosses the price when its score does (`curves.py`). A source
+that was never visited is worth what the prior says waits there and all that a first look teaches,
+up to ten times the price (or the highest score at which anybody is visited, where the rules hold
+sources back for longer): so it comes before nearly all others. More would be said in vain, and
+harm: a first look is made once, and a price that has followed such worths up takes long to come
+down when there is nothing left to discover; meanwhile the budget would not be spent.
 
 The price is the one at which all sources, visited when their scores reach it, spend the budget.
-It is found when the prior is, from the memories alone; between two refits both stand still.
+It is found when the prior is, and so is who has which rhythm, from the memories alone; between two
+refits all of them stand still.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from dayfly.errors import BadInput
 from dayfly.estimate import Estimate
+from dayfly.estimate.crawls import as_visits
+from dayfly.estimate.daytime import NUMBERS, after, no_hours, packed, unpacked
+from dayfly.estimate.memory import ANSWERED, OLDEST, burstiness
 from dayfly.estimate.silence import silence_of
 from dayfly.estimate.stamps import StampEstimator
+from dayfly.learn.clearing import settle
+from dayfly.learn.curves import Beliefs, handed_over
 from dayfly.learn.explore import Market
-from dayfly.learn.score import AGES, Traits, due_ages, plain_curves, scores
-from dayfly.model import NUMBERS, Array, Crawl, Fleet, Mask, Rows, Source, Visits
-from dayfly.model.special import rise
+from dayfly.learn.score import Traits, harvests, scores
+from dayfly.learn.timing import Timing
+from dayfly.model import Array, Crawl, Fleet, Mask, Rows, Source, Visits
 
 _DAY = 86400.0
 #: Prior and price are found anew so often, in seconds …
@@ -43,14 +40,11 @@ _REFIT = 1.0 * _DAY
 _GROWTH, _FEW = 1.3, 3
 #: The price is found on a sample of so many sources; beliefs are worked out so many at a time.
 _SAMPLE, _BLOCK = 2048, 4096
-#: A first look is worth so many times the price, or the highest score of others, at most.
-_FIRST_LOOK = 10.0
 _SLOWEST = 1e-3 / (365 * _DAY)
-#: How many numbers of a memory are the stamps'.
+#: How many numbers of a memory are the stamps'; how much was shown comes next, then the hours,
+#: which memories of earlier versions do not have.
 _STAMPS = 9
-
-#: Rates, decays and worths.
-Beliefs = tuple[Array, Array, Array]
+_WITHOUT_HOURS = _STAMPS + 1
 
 
 class LiveEstimator(StampEstimator):
@@ -82,6 +76,8 @@ class LiveEstimator(StampEstimator):
         self._budget, self._least = budget, least
         #: How many items each source showed when it last showed any.
         self._shown = np.full(len(fleet), np.inf)
+        #: At what time of day each has published, and what follows from it.
+        self._hours, self._timing = no_hours(len(fleet)), Timing(len(fleet))
         self._market = Market(1.0, 1e-9, max(budget, 1e-12))
         #: The price, and the highest score at which anybody is visited.
         self.price = self._high = 0.0
@@ -98,38 +94,46 @@ class LiveEstimator(StampEstimator):
     def update_all(self, crawls: Sequence[Crawl]) -> list[Estimate]:
         """The same for many crawls of different sources."""
         rows = np.array([crawl.row for crawl in crawls], dtype=np.int64)
-        memory, shown = self._memory[rows], self._shown[rows]
+        memory, shown, hours = self._memory[rows], self._shown[rows], self._hours[rows]
         part = np.flatnonzero([crawl.answered for crawl in crawls])
         if len(part):
             answered = [crawls[at] for at in part.tolist()]
-            visits = _visits(answered, self._memory[rows[part], -1])
-            memory[part] = self._after(visits, np.array([crawl.time for crawl in answered]))
+            now, last = np.array([crawl.time for crawl in answered]), memory[part, ANSWERED]
+            visits = as_visits(answered, last)
+            memory[part] = self._after(visits, now)
+            hours[part] = after(hours[part], visits, now, last, self.reach)
             some = visits.shown > 0
             shown[part[some]] = visits.shown[some]
-        seen = np.isfinite(memory[:, -1])
+        seen = np.isfinite(memory[:, ANSWERED])
         arrival, decay, worth = self._handed_over(memory, rows, shown, seen, 1.0)
-        packed = np.column_stack([memory, shown]).tolist()
+        numbers = np.column_stack([memory, shown, packed(hours)]).tolist()
         return [
             Estimate(
                 row=crawl.row, time=crawl.time, arrival=rate, decay=fades, worth=value,
-                memory=tuple(numbers),
+                memory=tuple(remembered),
             )
-            for crawl, rate, fades, value, numbers in zip(
-                crawls, arrival.tolist(), decay.tolist(), worth.tolist(), packed, strict=True,
+            for crawl, rate, fades, value, remembered in zip(
+                crawls, arrival.tolist(), decay.tolist(), worth.tolist(), numbers, strict=True,
             )
         ]  # fmt: skip
 
     def apply(self, estimate: Estimate) -> None:
         """Believe it from now on; the memory of another kind of estimator tells nothing."""
-        if len(estimate.memory) != _STAMPS + 1:
+        row, memory = estimate.row, estimate.memory
+        if len(memory) not in (_WITHOUT_HOURS, _WITHOUT_HOURS + NUMBERS):
             return
-        self._seen += math.isinf(self._memory[estimate.row, -1])
-        self._memory[estimate.row] = estimate.memory[:_STAMPS]
-        self._shown[estimate.row] = estimate.memory[_STAMPS]
-        self._since = min(self._since, estimate.memory[7])
+        self._seen += math.isinf(self._memory[row, ANSWERED])
+        self._memory[row] = memory[:_STAMPS]
+        self._shown[row] = memory[_STAMPS]
+        hours = memory[_WITHOUT_HOURS:]
+        self._hours[row] = unpacked(hours) if hours else 0.0
+        self._since = min(self._since, memory[OLDEST])
 
     def learn(self, visits: Visits) -> None:
         """Update and apply a batch; see `Estimator`."""
+        rows, now = visits.row, np.full(len(visits.row), visits.time)
+        last = self.answered[rows]
+        self._hours[rows] = after(self._hours[rows], visits, now, last, self.reach)
         super().learn(visits)
         self._seen = int(np.isfinite(self.answered).sum())
         some = visits.shown > 0
@@ -144,7 +148,9 @@ class LiveEstimator(StampEstimator):
         first, fresh = len(self._fleet), StampEstimator(fleet)
         self._memory = np.concatenate([self._memory, fresh._memory])
         self._shown = np.concatenate([self._shown, np.full(len(fleet), np.inf)])
-        self._fleet = _both(self._fleet, fleet)
+        self._hours = np.concatenate([self._hours, no_hours(len(fleet))])
+        self._timing.add(len(fleet))
+        self._fleet = self._fleet.concat(fleet)
         arrival, decay, worth = self.curves(np.arange(first, len(self._fleet)))
         return fleet.replace(arrival=arrival, decay=decay, worth=worth, window=np.inf)
 
@@ -157,7 +163,8 @@ class LiveEstimator(StampEstimator):
             changed[name] = column
         self._fleet = self._fleet.replace(**changed)
         arrival, decay, worth = self.curves(np.array([row]))
-        memory = (*self._memory[row].tolist(), float(self._shown[row]))
+        hours = packed(self._hours[row]).tolist()
+        memory = (*self._memory[row].tolist(), float(self._shown[row]), *hours)
         return Estimate(
             row=row, time=self._refitted, arrival=float(arrival[0]), decay=float(decay[0]),
             worth=float(worth[0]), memory=memory,
@@ -207,69 +214,57 @@ class LiveEstimator(StampEstimator):
         seen = np.isfinite(answered)
         self._seen = self._known = int(seen.sum())
         self._refitted = float(answered[seen].max(initial=-np.inf))
+        burst = burstiness(self._memory, self.reach)
+        rhythm = self._timing.fit(self._hours, burst, self._fleet.decay)
         n = len(self._fleet)
         if not n or not self._budget:
             return
         stride = max(-(-n // _SAMPLE), 1)
         rows = np.arange(0, n, stride)
         self._settle(rows, self._budget / stride)
+        if rhythm and self.price > 0:
+            self._keep_time(rows[seen[rows]])
 
     def _settle(self, rows: Rows, budget: float) -> None:
         memory = self._memory[rows]
-        traits = self._traits(memory, rows, self._shown[rows], np.isfinite(memory[:, -1]))
+        traits = self._traits(memory, rows, self._shown[rows], np.isfinite(memory[:, ANSWERED]))
         belief = self._belief(memory, rows, self._faded(memory))
-        weight = traits.decay * traits.cost
         self._market.budget = budget
         self._market.epoch = self._least * float(np.median(traits.decay))
-        old = np.flatnonzero(traits.seen)
-        new = np.flatnonzero(~traits.seen)
-        income, number = (belief.mean * traits.unit)[old], weight[old]
-        if len(new):
-            # Of those never seen nobody is average: they are what the prior says they are.
-            part = belief.mixture.component_mean[new] * (belief.scale * traits.unit)[new, None]
-            share = belief.mixture.weight[new] * weight[new, None]
-            income = np.concatenate([income, part.ravel()])
-            number = np.concatenate([number, share.ravel()])
-        self._market.settle(income, number)
-        earns = belief.mean * traits.unit
-        self._market.await_waking(earns[old], earns, silence_of(memory, self.reach), self.reach)
-        score = scores(belief, traits, self._market, self.reach, self.span)[old]
-        self.price = self._market.price
-        # Where nobody was seen yet: an average source, as soon as it may be visited again.
-        typical = earns * rise(traits.decay * self._least)
-        self._high = max(self.price, float(typical.max(initial=0.0)))
-        if len(old):
-            # Exploration spends too: the price at which all is paid for.
-            self.price = _clearing(score, traits.cost[old], self._least, budget, self.price)
-            # Who is left alone for longer than it should be has a higher score when its time comes.
-            soonest = score[:, min(int(np.searchsorted(AGES, self._least)), len(AGES) - 1)]
-            self._high = max(self.price, float(soonest.max()))
+        self.price, self._high = settle(
+            self._market, belief, traits, silence_of(memory, self.reach),
+            reach=self.reach, span=self.span, least=self._least,
+        )  # fmt: skip
+
+    def _keep_time(self, rows: Rows) -> None:
+        """What the price is at each hour, as these sources are visited at theirs."""
+        memory = self._memory[rows]
+        known = np.ones(len(rows), dtype=np.bool_)
+        traits = self._traits(memory, rows, self._shown[rows], known)
+        belief = self._belief(memory, rows, self._faded(memory))
+        harvest = harvests(belief, traits, self.span)
+        score = scores(harvest, belief, traits, self._market, self.reach, self.span)
+        self._timing.balance(rows, score, harvest, self.price, cost=traits.cost, least=self._least)
 
     def _of(self, rows: Rows) -> Beliefs:
         memory = self._memory[rows]
-        seen = np.isfinite(memory[:, -1])
+        seen = np.isfinite(memory[:, ANSWERED])
         return self._handed_over(memory, rows, self._shown[rows], seen, self._faded(memory))
 
     def _faded(self, memory: Array) -> Array:
         """What is left of the evidence at the time of the last refit."""
         with np.errstate(invalid="ignore", over="ignore", under="ignore"):
-            faded = np.exp(-np.maximum(self._refitted - memory[:, -1], 0.0) / self.reach)
-        return np.where(np.isfinite(memory[:, -1]), faded, 1.0)
+            faded = np.exp(-np.maximum(self._refitted - memory[:, ANSWERED], 0.0) / self.reach)
+        return np.where(np.isfinite(memory[:, ANSWERED]), faded, 1.0)
 
     def _handed_over(
         self, memory: Array, rows: Rows, shown: Array, seen: Mask, faded: Array | float
     ) -> Beliefs:
-        belief = self._belief(memory, rows, faded)
-        traits = self._traits(memory, rows, shown, seen)
-        score = scores(belief, traits, self._market, self.reach, self.span)
-        if self._high > 0:
-            new = np.flatnonzero(~seen)
-            score[new] = np.minimum(score[new], _FIRST_LOOK * self._high)
-        ceiling, decay = plain_curves(score, self.price)
-        decay = np.where(seen, decay, traits.decay)
-        arrival = belief.mean
-        worth = ceiling * decay * traits.cost / arrival
-        return arrival, _rounded(decay), _rounded(worth)
+        return handed_over(
+            self._belief(memory, rows, faded), self._traits(memory, rows, shown, seen),
+            rows, memory[:, ANSWERED], market=self._market, timing=self._timing,
+            price=self.price, high=self._high, reach=self.reach, span=self.span,
+        )  # fmt: skip
 
     def _traits(self, memory: Array, rows: Rows, shown: Array, seen: Mask) -> Traits:
         fleet = self._fleet
@@ -282,70 +277,3 @@ class LiveEstimator(StampEstimator):
             seen=seen,
             silent=silence_of(memory, self.reach).silent,
         )
-
-
-def _rounded(numbers: Array) -> Array:
-    """To seven digits: one source alone and among others then agree to the last bit."""
-    return numbers.astype(np.float32).astype(np.float64)
-
-
-def _both(one: Fleet, two: Fleet) -> Fleet:
-    """Two fleets as one; whose rows they are is all that counts here."""
-    columns: dict[str, Any] = {
-        name: np.concatenate([getattr(one, name), getattr(two, name)])
-        for name in (*NUMBERS, "kind", "host")
-    }
-    return Fleet(**columns)
-
-
-def _clearing(score: Array, cost: Array, least: float, budget: float, guess: float) -> float:
-    """The price at which sources visited when their scores reach it spend the budget."""
-    low, high = guess, guess
-
-    def spent(price: float) -> float:
-        return float((cost / np.maximum(due_ages(score, price), least)).sum())
-
-    while spent(high) > budget and high < 1e12 * guess:
-        low, high = high, 2.0 * high
-    for _ in range(12):
-        middle = math.sqrt(low * high) if low > 0 else 0.5 * high
-        low, high = (middle, high) if spent(middle) > budget else (low, middle)
-    return high
-
-
-def _visits(crawls: Sequence[Crawl], answered: Array) -> Visits:
-    """Crawls as columns: of each its new items last, others that were visible before them."""
-    time = max(crawl.time for crawl in crawls)
-    dates: list[float] = []
-    worths: list[float] = []
-    hidden, oldest, new = [], [], []
-    for crawl, first in zip(crawls, np.isinf(answered).tolist(), strict=True):
-        # An item without a date came now; at a first visit it says nothing.
-        items = [
-            (crawl.time if item.published is None else item.published, item.worth)
-            for item in crawl.items
-            if item.published is not None or not first
-        ]
-        items.sort()
-        dates += [date for date, _ in items]
-        worths += [value for _, value in items]
-        new.append(len(items))
-        # Who shows items without dates is not empty.
-        hidden.append(max(crawl.visible - (len(crawl.items) if items else 0), 0))
-        oldest.append(crawl.time - (crawl.oldest_s if crawl.oldest_s is not None else 0.0))
-    # Of what was seen before, only its number and the oldest are known.
-    shown = np.array(hidden) + np.array(new)
-    start = np.concatenate([[0], np.cumsum(shown)])
-    known = np.arange(start[-1]) < np.repeat(start[:-1] + hidden, shown)
-    published, worth = np.repeat(np.array(oldest), shown), np.ones(len(known))
-    published[~known], worth[~known] = dates, worths
-    return Visits(
-        time=time,
-        row=np.array([crawl.row for crawl in crawls]),
-        gap=time - answered,
-        start=start,
-        published=published,
-        worth=worth,
-        new=np.array(new),
-        value=np.array([crawl.value for crawl in crawls]),
-    )

@@ -12,7 +12,8 @@ import functools
 
 import numpy as np
 
-from dayfly.estimate.rhythm import CELLS, HOUR, RhythmEstimator, hour_of_week
+from dayfly.estimate.exposure import HOUR
+from dayfly.estimate.rhythm import CELLS, RhythmEstimator, hour_of_week
 from dayfly.index.phased import Phased, interpolated
 from dayfly.model import Array, Rows, Visits
 

@@ -47,10 +47,9 @@ class Traits:
         return self.worth / (self.decay * self.cost)
 
 
-def scores(belief: Belief, traits: Traits, market: Market, reach: float, span: float) -> Array:
-    """The score of each source at each of `AGES`, shape (n_sources, n_ages)."""
-    unit, decay = traits.unit, traits.decay
-    mean = belief.mean
+def harvests(belief: Belief, traits: Traits, span: float) -> Array:
+    """The index of what waits at each source at each of `AGES`, shape (n_sources, n_ages)."""
+    decay, mean = traits.decay, belief.mean
     excess = belief.level - mean
     with np.errstate(under="ignore"):
         rate = mean[:, None] + excess[:, None] * np.exp(-AGES / span)
@@ -58,12 +57,20 @@ def scores(belief: Belief, traits: Traits, market: Market, reach: float, span: f
     some = np.flatnonzero(np.isfinite(traits.window) & (mean * AGES[-1] > 0.25 * traits.window))
     if len(some):
         found[some] = _shown(found[some], rate[some], decay[some], traits.window[some])
-    found *= rate * unit[:, None]
+    found *= rate * traits.unit[:, None]
+    return found
+
+
+def scores(
+    harvest: Array, belief: Belief, traits: Traits, market: Market, reach: float, span: float
+) -> Array:
+    """The score at each of `AGES`: the harvest, and what a look teaches."""
+    unit, decay, mean = traits.unit, traits.decay, belief.mean
     of_mean = decay * market.gain_of_mean(belief.mixture, belief.scale * unit)
     of_level = market.gain_of_level(mean * unit, belief.shape) + market.gain_of_growth(mean * unit)
     of_level *= decay
     learned = (AGES / (AGES + belief.certainty[:, None])) ** 2
-    found += reach * of_mean[:, None] * learned
+    found = harvest + reach * of_mean[:, None] * learned
     found += of_level[:, None] * _stale(span, reach)
     silent = np.flatnonzero(traits.silent)
     found[silent] += decay[silent, None] * market.gain_of_waking(AGES)
@@ -83,6 +90,16 @@ def due_ages(score: Array, price: float | Array) -> Array:
         part = np.where(first > 0, (price - low) / (high - low), 0.0)
     log = _LOG[first] - (1.0 - part) * (_LOG[first] - _LOG[np.maximum(first - 1, 0)])
     return np.where(reached[rows, first], np.exp(log), np.inf)
+
+
+def between(score: Array, age: Array) -> Array:
+    """Scores at ages of each source's own, shape (n_sources, any), straight over the logarithm."""
+    place = np.clip((np.log(age) - _LOG[0]) * ((len(_LOG) - 1) / (_LOG[-1] - _LOG[0])), 0, None)
+    column = np.minimum(place.astype(np.int64), len(_LOG) - 2)
+    flat, line = score.ravel(), np.arange(len(score))[:, None] * score.shape[1] + column
+    low = flat[line]
+    found: Array = low + (place - column) * (flat[line + 1] - low)
+    return found
 
 
 def plain_curves(score: Array, price: float) -> tuple[Array, Array]:

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from dayfly.errors import BadInput
 from dayfly.estimate import Estimate, check_estimator
@@ -12,6 +13,7 @@ from dayfly.model.special import rise
 
 DAY = 86400.0
 DECAY = np.log(2) / 21600.0
+NIGHT = 19_000 * DAY
 
 
 def crawl(row: int, now: float, ages=(), *, visible=None, answered=True) -> Crawl:
@@ -180,3 +182,83 @@ def test_where_visits_are_cheap_all_first_looks_come_before_any_second():
     # At the age of a minute the one that was seen is worth less than those that were not.
     again = index[0] * rise(fleet.decay[:1] * 60.0)[0]
     assert (index[1:] > 10 * again).all()
+
+
+def by_the_clock(n: int = 40, days: int = 12, seed: int = 5) -> LiveEstimator:
+    """Half the sources publish after midnight, half after noon, for six hours; refitted."""
+    print("seed", seed)
+    rng = np.random.default_rng(seed)
+    estimator = LiveEstimator(Fleet(arrival=np.full(n, 1 / DAY), decay=DECAY), budget=n / DAY)
+    for step in range(4 * days):
+        now = NIGHT + (step + 1) * DAY / 4
+        crawls = []
+        for row in range(n):
+            news = rng.poisson(4) if step % 4 == 2 * (row % 2) else 0
+            ages = rng.uniform(0, DAY / 4, news).tolist()
+            crawls.append(replace(crawl(row, now, ages, visible=30), oldest_s=9 * DAY))
+        for estimate in estimator.update_all(crawls):
+            estimator.apply(estimate)
+    estimator.refit()
+    return estimator
+
+
+def due_hour(estimator: LiveEstimator, estimates) -> np.ndarray:
+    """At what time of the day the sources are due."""
+    rate, decay, worth = (
+        np.array([getattr(one, name) for one in estimates])
+        for name in ("arrival", "decay", "worth")
+    )
+    fleet = Fleet(arrival=rate, decay=decay, worth=worth)
+    age = fleet.harvest.age_at(np.full(len(rate), estimator.price))
+    return (np.array([one.time for one in estimates]) + age) % DAY / 3600.0
+
+
+def test_whoever_publishes_by_the_clock_is_due_by_the_clock():
+    """Those who publish after midnight by the morning, those who publish after noon by night."""
+    estimator = by_the_clock()
+    for hour in (0.0, 6.0, 12.0, 18.0):
+        now = NIGHT + 12 * DAY + hour * 3600.0
+        estimates = estimator.update_all([crawl(row, now, (), visible=30) for row in range(40)])
+        found = due_hour(estimator, estimates)
+        assert np.median(np.abs((found[0::2] - 5.0 + 12) % 24 - 12)) < 4
+        assert np.median(np.abs((found[1::2] - 17.0 + 12) % 24 - 12)) < 4
+
+
+def test_what_is_known_of_hours_survives_a_restart_bit_for_bit():
+    first = by_the_clock()
+    second = LiveEstimator(Fleet(arrival=np.full(40, 1 / DAY), decay=DECAY), budget=40 / DAY)
+    for row in range(40):
+        second.apply(first.relist(row, first._fleet[row]))
+    second.refit()
+    assert (second._timing._table >= 0).any()
+    for name in ("arrival", "decay", "worth"):
+        assert np.array_equal(getattr(first.mean(), name), getattr(second.mean(), name))
+    seen = crawl(7, NIGHT + 13 * DAY, (3600.0, 7200.0), visible=30)
+    assert first.update(seen) == second.update(seen)
+
+
+def test_with_rhythms_too_many_at_once_teach_what_each_teaches_alone():
+    estimator = by_the_clock()
+    crawls = [
+        crawl(row, NIGHT + 12 * DAY + 600.0 * row, (60.0 * row + 1, 3600.0), visible=30)
+        for row in range(40)
+    ]
+    for together, alone in zip(estimator.update_all(crawls), crawls, strict=True):
+        assert together == estimator.update(alone)
+
+
+def test_memories_of_earlier_versions_are_believed_and_know_no_hours():
+    first, second = learned(seed=6), learned(seed=6)
+    second._hours[:] = 1.0
+    for row in range(40):
+        memory = first.relist(row, first._fleet[row]).memory
+        assert len(memory) == 16
+        second.apply(
+            Estimate(row=row, time=1e9, arrival=1.0, decay=1.0, worth=1.0, memory=memory[:10])
+        )
+    assert not second._hours.any()
+    first._hours[:] = 0.0
+    first.refit()
+    second.refit()
+    for name in ("arrival", "decay", "worth"):
+        assert np.array_equal(getattr(first.mean(), name), getattr(second.mean(), name))
