@@ -7,6 +7,7 @@ column, which takes two thirds of the time; any other item by item, name by name
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import methodcaller
 from typing import TYPE_CHECKING
 
 from dayfly.fetch.dates import instant
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 _ABOUT = "{http://www.w3.org/1999/02/22-rdf-syntax-ns#}about"
 _WEB = ("http://", "https://")
+_HREF = methodcaller("get", "href")
 
 
 class EntryReader:
@@ -55,7 +57,9 @@ class EntryReader:
 
         Whatever is made of several elements, or said twice, is for `read`.
         """
-        children = [child for item in items for child in item]
+        children: list[_Element] = []
+        for item in items:
+            children += item[:]
         names = [child.tag for child in children]
         sizes = {len(item) for item in items}
         width = min(sizes, default=0)
@@ -69,7 +73,7 @@ class EntryReader:
         found = [children[places[use] :: width] for use in (ID, LINK, TITLE, dates[0])]
         if any(any(map(len, column)) for column in found):
             return None
-        if any(link.get("href") is not None for link in found[1]):
+        if set(map(_HREF, found[1])) != {None}:
             return None
         return [[child.text for child in column] for column in found]
 
