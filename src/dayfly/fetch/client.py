@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -16,6 +17,7 @@ from dayfly.fetch.errors import FetchError, plain
 from dayfly.fetch.guard import Guard
 from dayfly.fetch.headers import user_agent, validator
 from dayfly.fetch.hints import fresh_until, retry_after, ttl_until, values_of
+from dayfly.fetch.shown import Shown
 from dayfly.fetch.urls import Forbidden, check_url, origin
 from dayfly.fetch.web import Answer, Deadlines, Web
 from dayfly.model import Crawl, Status
@@ -89,6 +91,7 @@ class HttpFetcher:
         self.web = Web(
             guard, agent=self._agent, deadlines=deadlines, resolver=resolver, trust=trust
         )
+        self._shown = Shown()
         self._open = False
 
     async def __aenter__(self) -> Self:
@@ -177,6 +180,7 @@ class HttpFetcher:
         if document.cut:
             # Validators are those of the whole: with them we would never be given the rest.
             seen |= _NOTHING_KEPT
+        self._shown.keep(source.row, seen["digest"], document.shown)
         return self._told(seen, document)
 
     async def _may(self, source: Target, url: str) -> float | None:
@@ -196,6 +200,7 @@ class HttpFetcher:
             url=answer.url,
             now=self._now(),
             select=dict(source.select) if source.select else {},
+            known=self._shown.of(source.row, source.digest),
         )
 
     async def _follow(
@@ -248,14 +253,19 @@ class HttpFetcher:
     def _told(self, seen: dict[str, Any], document: Document) -> Crawl:
         """What a document had to say."""
         items, now = document.items, seen["time"]
-        dates = [item.published for item in items if item.published is not None]
+        if document.shown is None:
+            visible = len(items)
+            dates = [item.published for item in items if item.published is not None]
+        else:
+            visible = len(document.shown)
+            dates = [date for date in document.shown.values() if not math.isnan(date)]
         rest = ttl_until(document.ttl, document.skip_hours, document.skip_days, now, self._cap)
         if rest is not None:
             seen["not_before"] = max(rest, seen["not_before"] or rest)
         return Crawl(
             status=Status.CHANGED if items else Status.UNCHANGED,
             items=items,
-            visible=len(items),
+            visible=visible,
             oldest_s=now - min(dates) if dates else None,
             title=document.title,
             truncated=document.truncated,

@@ -47,8 +47,11 @@ _HIDDEN = re.compile(rb"<(rss|feed|rdf:rdf)[\s>]", re.I)
 class Document:
     """What one body holds."""
 
-    #: Every item that is visible, in the order of the document, each key once.
+    #: Every item that is visible, in the order of the document, each key once; without those that
+    #: were known before.
     items: tuple[Item, ...]
+    #: As `Feed` has it.
+    shown: Mapping[int, float] | None = None
     title: str = ""
     #: Whether there was more than we read, and whether it was not well-formed.
     truncated: bool = False
@@ -88,8 +91,12 @@ class Reader:
         url: str = "",
         now: float,
         select: Mapping[str, str] = {},
+        known: Mapping[int, float] = {},
     ) -> Document:
-        """All items of a body; raises `Unreadable` with a short reason where none can be had."""
+        """All items of a body; raises `Unreadable` with a short reason where none can be had.
+
+        Those that are known, by what the source has shown before, may be left out.
+        """
         if kind == "page" or (select and kind == "auto"):
             try:
                 check_select(select)
@@ -98,7 +105,7 @@ class Reader:
             page = page_as_utf8(body, content_type)
             return _document(await self._cage.read(page, url, now, select=select))
         try:
-            strictly = partial(read_strictly, body, kind, content_type, url, now)
+            strictly = partial(read_strictly, body, kind, content_type, url, now, known)
             return await _aside(len(body), strictly)
         except Malformed as error:
             text = await _aside(len(body), lambda: mend(as_utf8(body, content_type)))
@@ -115,7 +122,9 @@ async def _aside(length: int, read: Callable[[], _T]) -> _T:
     return await asyncio.to_thread(read) if length > _LONG else read()
 
 
-def read_strictly(body: bytes, kind: str, content_type: str, url: str, now: float) -> Document:
+def read_strictly(
+    body: bytes, kind: str, content_type: str, url: str, now: float, known: Mapping[int, float] = {}
+) -> Document:
     """A document without guesses; raises `Malformed` where only the tolerant parser is left."""
     text = as_utf8(body, content_type)
     start = text[:_HEAD].lstrip()
@@ -125,7 +134,7 @@ def read_strictly(body: bytes, kind: str, content_type: str, url: str, now: floa
     if name in _SITEMAPS and kind != "feed":
         return _sitemap(text, url, now)
     if name in _FEEDS:
-        return _feed(text, url, now)
+        return _feed(text, url, now, known)
     if kind == "sitemap" and not start.startswith(b"<"):
         return _sitemap(text, url, now)
     if name != "html" and _HIDDEN.search(start):
@@ -146,14 +155,14 @@ def root_of(start: bytes) -> str:
     return root[1].decode("ascii", "replace").lower() if root else ""
 
 
-def _feed(text: bytes, url: str, now: float) -> Document:
+def _feed(text: bytes, url: str, now: float, known: Mapping[int, float]) -> Document:
     try:
-        return _document(read_feed(text, now, url))
+        return _document(read_feed(text, now, url, known))
     except Malformed:
         mended = mend(text)
         if mended == text:
             raise
-        return _document(read_feed(mended, now, url), malformed=True)
+        return _document(read_feed(mended, now, url, known), malformed=True)
 
 
 def _sitemap(text: bytes, url: str, now: float) -> Document:
@@ -176,7 +185,7 @@ def _is_cut(text: bytes) -> bool:
 
 def _document(feed: Feed, *, malformed: bool = False, cut: bool = False) -> Document:
     return Document(
-        items=items_of(feed.entries), title=feed.title, truncated=feed.truncated,
+        items=items_of(feed.entries), shown=feed.shown, title=feed.title, truncated=feed.truncated,
         malformed=malformed, cut=cut, ttl=feed.ttl, skip_hours=feed.skip_hours,
         skip_days=feed.skip_days,
     )  # fmt: skip

@@ -1,12 +1,14 @@
 """Items of a feed as entries: which of their children say what.
 
 In most feeds all items have the same children in the same places. Such a feed is read column by
-column, which takes two thirds of the time; any other item by item, name by name.
+column, and of its items only those whose ids were not there before; any other is read item by item,
+name by name.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from operator import methodcaller
 from typing import TYPE_CHECKING
 
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 _ABOUT = "{http://www.w3.org/1999/02/22-rdf-syntax-ns#}about"
 _WEB = ("http://", "https://")
 _HREF = methodcaller("get", "href")
+_NOTHING: Mapping[int, float] = {}
 
 
 class EntryReader:
@@ -38,21 +41,46 @@ class EntryReader:
     def __init__(self, root: str, now: float, url: str) -> None:
         self._uses, self._now, self._url = Uses(root), now, url
 
-    def read_all(self, items: Sequence[_Element]) -> list[Entry]:
-        """What these items say."""
+    def read_all(
+        self, items: Sequence[_Element], known: Mapping[int, float] = _NOTHING
+    ) -> tuple[list[Entry], dict[int, float] | None]:
+        """What these items say, except those that are known by their ids.
+
+        Returns
+        -------
+        tuple
+            The others, as entries; and a number for the id of every item, with its date (not a
+            number if it has none), by which it may be known the next time. None instead where ids
+            do not tell the items apart; then nobody is known.
+        """
         columns = self._columns(items)
         if columns is None:
-            return [self.read(item) for item in items]
-        entries = []
-        for item, key, link, title, date in zip(items, *columns, strict=True):
-            published = instant(date, self._now) if date else None
-            if published is not None and date and key and title and link and is_plain(link):
-                entries.append(Entry(key.strip(), link, title, date, published))
-            else:
-                entries.append(self.read(item))
-        return entries
+            return [self.read(item) for item in items], None
+        ids = [child.text or "" for child in columns[0]]
+        apart = len(set(ids)) == len(ids) and all(map(str.strip, ids))
+        entries: list[Entry] = []
+        shown: dict[int, float] = {}
+        for item, id_, *others in zip(items, ids, *columns[1:], strict=True):
+            number = hash(id_)
+            published = known.get(number) if apart else None
+            if published is None:
+                entry = self._usual(id_, *others) or self.read(item)
+                entries.append(entry)
+                published = math.nan if entry.published is None else entry.published
+            shown[number] = published
+        return entries, shown if apart else None
 
-    def _columns(self, items: Sequence[_Element]) -> list[list[str | None]] | None:
+    def _usual(self, key: str, link: _Element, title: _Element, date: _Element) -> Entry | None:
+        """An entry of which everything is said as it mostly is."""
+        address, words, written = link.text, title.text, date.text
+        if not (key and address and words and written and is_plain(address)):
+            return None
+        published = instant(written, self._now)
+        if published is None:
+            return None
+        return Entry(key.strip(), address, words, written, published)
+
+    def _columns(self, items: Sequence[_Element]) -> list[list[_Element]] | None:
         """Ids, links, titles and dates; None unless all items have one of each in the same place.
 
         Whatever is made of several elements, or said twice, is for `read`.
@@ -75,7 +103,7 @@ class EntryReader:
             return None
         if set(map(_HREF, found[1])) != {None}:
             return None
-        return [[child.text for child in column] for column in found]
+        return found
 
     def read(self, item: _Element) -> Entry:
         """What this item says: of several children for one use, the first that says something."""

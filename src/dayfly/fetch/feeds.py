@@ -8,7 +8,7 @@ a large one is read piece by piece, and each item is forgotten when it has been 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -28,6 +28,7 @@ ITEMS, _TAGS, _ATTRIBUTES = 2000, 400_000, 200_000
 _SHORT = 1 << 19
 _PIECE = 1 << 18
 
+_NOTHING: Mapping[int, float] = {}
 _ITEMS = ("item", "entry", "Item", "ITEM")
 _ITEM_TAGS = tuple("{*}" + name for name in _ITEMS)
 
@@ -36,7 +37,10 @@ _ITEM_TAGS = tuple("{*}" + name for name in _ITEMS)
 class Feed:
     """What a feed says."""
 
+    #: All items that it shows, except those that were known before.
     entries: list[Entry] = field(default_factory=list)
+    #: A number for the id of every item that it shows, with its date; None where ids do not tell.
+    shown: dict[int, float] | None = None
     title: str = ""
     truncated: bool = False
     ttl: str = ""
@@ -44,8 +48,12 @@ class Feed:
     skip_days: tuple[str, ...] = ()
 
 
-def read_feed(body: bytes, now: float, url: str = "") -> Feed:
+def read_feed(
+    body: bytes, now: float, url: str = "", known: Mapping[int, float] = _NOTHING
+) -> Feed:
     """All entries of a feed in UTF-8, in its own order.
+
+    Those that are known, by what the feed has shown before, need not be among them.
 
     Examples
     --------
@@ -59,9 +67,11 @@ def read_feed(body: bytes, now: float, url: str = "") -> Feed:
 
     pass_gate(body)
     feed = Feed()
-    read = _at_once if len(body) <= _SHORT else _by_pieces
     try:
-        root = read(body, feed, now, url)
+        if len(body) <= _SHORT:
+            root = _at_once(body, feed, now, url, known)
+        else:
+            root = _by_pieces(body, feed, now, url)
     except etree.XMLSyntaxError as error:
         raise refusal(error) from None
     _describe(feed, root)
@@ -78,12 +88,13 @@ def strict() -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _at_once(body: bytes, feed: Feed, now: float, url: str) -> _Element:
+def _at_once(body: bytes, feed: Feed, now: float, url: str, known: Mapping[int, float]) -> _Element:
     from lxml import etree
 
     root = etree.fromstring(body, etree.XMLParser(**strict()), base_url=url or None)
     items = _own_items(root)
-    feed.entries = EntryReader(root.tag, now, url).read_all(list(islice(items, ITEMS)))
+    reader = EntryReader(root.tag, now, url)
+    feed.entries, feed.shown = reader.read_all(list(islice(items, ITEMS)), known)
     feed.truncated = next(items, None) is not None
     return root
 

@@ -41,7 +41,8 @@ class Crawl(Struct, frozen=True, kw_only=True, gc=False):
     status: Status
     #: Why, where it failed or was refused: "timeout", "http 500", "robots", …
     reason: str = ""
-    #: From fetch: every visible item. After `Store.unseen`: only those never seen before.
+    #: From fetch: every visible item, save those that the last document stored had already.
+    #: After `Store.unseen`: only those never seen before.
     items: tuple[Item, ...] = ()
     #: How many items were visible, and how old the oldest of them was (seconds, None if unknown).
     visible: int = 0

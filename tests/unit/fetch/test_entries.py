@@ -29,7 +29,7 @@ def items_of(text):
 def both(text):
     root, items = items_of(text)
     reader = EntryReader(root, NOW, "http://example.org/feed")
-    return reader.read_all(items), [reader.read(item) for item in items]
+    return reader.read_all(items)[0], [reader.read(item) for item in items]
 
 
 def a_feed(rng):
@@ -96,4 +96,4 @@ def test_children_of_neighbours_are_not_mixed_up():
 
 
 def test_a_document_without_items():
-    assert EntryReader("rss", NOW, "").read_all([]) == []
+    assert EntryReader("rss", NOW, "").read_all([]) == ([], None)
