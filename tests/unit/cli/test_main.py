@@ -135,7 +135,11 @@ def test_a_reader_that_goes_away_is_not_an_error_message(tmp_path, flags):
 def test_ctrl_c_leaves_no_traceback():
     command = [sys.executable, "-m", "dayfly", "simulate", "-", "--budget", "1/s"]
     pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
-    with subprocess.Popen(command, start_new_session=True, **pipes) as process:
+    with subprocess.Popen(
+        command, start_new_session=True, **pipes,
+        # Whoever runs the tests in the background has us ignore Ctrl-C.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    ) as process:  # fmt: skip
         # More than a pipe holds: once all is written, the command is at work, waiting for more.
         process.stdin.write(
             b"id,arrival,half_life\n" + b"".join(b"s%d,1/h,6h\n" % i for i in range(50_000))
