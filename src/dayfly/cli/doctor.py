@@ -48,7 +48,7 @@ def doctor(as_json: bool, db: str | None, config: str | None) -> None:
 
     settings = database.settings_of(config)
     path = Path(db) if db is not None else Path(settings.db)
-    found = list(_findings(path, settings))
+    found = list(_findings(path, settings, named=db is not None))
     wrong = sum(finding.state == "wrong" for finding in found)
     if as_json:
         print_json({"wrong": wrong, "findings": [asdict(finding) for finding in found]})
@@ -61,8 +61,8 @@ def doctor(as_json: bool, db: str | None, config: str | None) -> None:
         raise click.exceptions.Exit(1)
 
 
-def _findings(path: Path, settings: Settings) -> Iterator[Finding]:
-    yield from _database(path)
+def _findings(path: Path, settings: Settings, *, named: bool) -> Iterator[Finding]:
+    yield from _database(path, named=named)
     yield _sqlite()
     yield _clock()
     yield _files()
@@ -70,11 +70,14 @@ def _findings(path: Path, settings: Settings) -> Iterator[Finding]:
     yield _contact(settings)
 
 
-def _database(path: Path) -> Iterator[Finding]:
+def _database(path: Path, *, named: bool) -> Iterator[Finding]:
     from dayfly.serve import Remote, reach
 
     if not path.exists():
-        yield Finding("note", "database", f"{path}: not there yet; dayfly sources add makes it")
+        if named:  # a backup that was never written, say
+            yield Finding("wrong", "database", f"{path}: is not there")
+        else:
+            yield Finding("note", "database", f"{path}: not there yet; dayfly sources add makes it")
         return
     try:
         with reach(path) as office:

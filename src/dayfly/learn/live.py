@@ -36,8 +36,9 @@ from dayfly.model import Array, Crawl, Fleet, Mask, Rows, Source, Visits
 _DAY = 86400.0
 #: Prior and price are found anew so often, in seconds …
 _REFIT = 1.0 * _DAY
-#: … and whenever the number of sources that were ever seen has grown by this factor, and so many.
-_GROWTH, _FEW = 1.3, 3
+#: … and whenever the number of sources that were ever seen has grown by this factor: the first of
+#: all at once, or the others would be held to what was guessed of them before anything was known.
+_GROWTH = 1.3
 #: The price is found on a sample of so many sources; beliefs are worked out so many at a time.
 _SAMPLE, _BLOCK = 2048, 4096
 _SLOWEST = 1e-3 / (365 * _DAY)
@@ -205,7 +206,7 @@ class LiveEstimator(StampEstimator):
         if math.isfinite(self._refitted) and now >= self._refitted + _REFIT:
             return True
         complete = self._seen == len(self._fleet) > self._known
-        return complete or self._seen > _GROWTH * self._known + _FEW
+        return complete or self._seen > _GROWTH * self._known
 
     def refit(self) -> None:
         """Find the prior and the price from what is remembered."""

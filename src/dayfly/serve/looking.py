@@ -14,7 +14,14 @@ from dayfly.serve.directory import find
 from dayfly.serve.house import House
 from dayfly.serve.rehearsal import MOST_VISITS, copied, rehearse, ways_of
 from dayfly.serve.sources import last_visits
-from dayfly.serve.vocabulary import overrides, shown_source, shown_url, state_at, waiting
+from dayfly.serve.vocabulary import (
+    overrides,
+    shown_source,
+    shown_url,
+    shown_why,
+    state_at,
+    waiting,
+)
 from dayfly.store import State, Store, StoredSource
 
 _DAY = 86400.0
@@ -172,7 +179,7 @@ def _shown(explanation: Explanation, source: StoredSource) -> dict[str, Any]:
     if source.state not in (State.ACTIVE, State.REMOVED):
         held = str(source.state)
     elif held == "not_before" and source.why_not:
-        held = source.why_not
+        held = shown_why(source)
     return {
         "age_s": _finite(explanation.age),
         "waiting": waiting([source], [explanation.age])[0],

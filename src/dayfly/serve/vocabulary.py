@@ -30,6 +30,11 @@ CHANGEABLE = tuple(name for name in LISTED if name not in ("id", "host"))
 PAUSED = re.compile(r"paused(?: \(then (?P<why>.*) until (?P<until>[0-9.]+)\))?")
 
 
+def shown_why(source: StoredSource) -> str:
+    """Why a source rests; what it waits for after a pause is for `resume` alone."""
+    return "paused" if PAUSED.fullmatch(source.why_not) else source.why_not
+
+
 def plain_listing(listing: Listing) -> dict[str, Any]:
     """A listing as `sources.add` takes it; the only place where secrets travel, inwards."""
     return {name: getattr(listing, name) for name in LISTED}
@@ -100,7 +105,7 @@ def shown_source(source: StoredSource, now: float) -> dict[str, Any]:
         "header_names": [name for name, _ in source.headers],
         "select": dict(source.select),
         "not_before_at": source.not_before,
-        "why_not": source.why_not,
+        "why_not": shown_why(source),
         "last_crawl_at": source.last_crawl,
         "last_new_at": source.last_new,
         "last_status": source.last_status,

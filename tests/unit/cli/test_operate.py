@@ -144,8 +144,10 @@ def test_doctor_sees_credentials_that_others_can_read(invoke, db):
     assert "tellnobody" not in text
 
 
-def test_doctor_without_a_database_is_not_alarmed(invoke):
-    assert "not there yet" in invoke("doctor", "--db", "none.db")
+def test_doctor_without_a_database_is_alarmed_only_if_it_was_named(invoke, tmp_path):
+    (tmp_path / "dayfly.toml").write_text('db = "later.db"\n')
+    assert "later.db: not there yet" in invoke("doctor")
+    assert "none.db: is not there" in invoke("doctor", "--db", "none.db", code=1)
 
 
 def test_backup_and_restore(invoke, db, tmp_path):

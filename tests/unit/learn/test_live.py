@@ -122,6 +122,21 @@ def test_refits_are_due_daily_and_when_much_more_is_known():
     assert many.refit_due(1e9)
 
 
+def test_what_the_first_source_shows_makes_the_others_worth_a_look_at_once():
+    # Otherwise they would be held to the guess of an item a day, and the price follows the first.
+    fleet = Fleet(arrival=np.full(5, 1 / DAY), decay=DECAY)
+    estimator = LiveEstimator(fleet, budget=1 / 60)
+    before = estimator.mean().worth[1:]
+    busy = tuple(1200.0 * n for n in range(10))
+    estimator.apply(estimator.update(crawl(0, 1e9, busy)))
+    assert estimator.refit_due(1e9)
+    estimator.refit()
+    found = estimator.mean()
+    highest = found.arrival * found.worth / found.decay
+    assert (highest[1:] > estimator.price).all()
+    assert (highest[1:] > 3 * before * fleet.arrival[1:] / fleet.decay[1:]).all()
+
+
 def test_what_is_restored_is_what_was():
     first = learned(seed=3)
     first.refit()
