@@ -22,7 +22,7 @@ from dayfly.estimate.memory import (
 from dayfly.model import Array, Visits
 
 
-def add(
+def add_evidence(
     memory: Array, visits: Visits, now: Array, gap: Array, covered: Array, reach: float, span: float
 ) -> None:
     """Fade memories and add what visits saw.

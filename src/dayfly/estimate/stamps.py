@@ -34,7 +34,7 @@ from dayfly.errors import BadInput
 from dayfly.estimate.base import Estimate
 from dayfly.estimate.crawls import as_visits
 from dayfly.estimate.credibility import credibility
-from dayfly.estimate.evidence import add
+from dayfly.estimate.evidence import add_evidence
 from dayfly.estimate.memory import (
     ANSWERED,
     COUNT,
@@ -238,7 +238,7 @@ class StampEstimator:
         age = np.full(len(now), np.inf)
         age[full] = np.maximum(now[full] - visits.published[visits.start[full]], 0.0)
         covered = self._covered(visits, now, age, gap, first, opening)
-        add(memory, visits, now, gap, covered, self.reach, self.span)
+        add_evidence(memory, visits, now, gap, covered, self.reach, self.span)
         return memory.T
 
     def _full(self, visits: Visits) -> Rows:

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from dayfly.estimate.evidence import add
+from dayfly.estimate.evidence import add_evidence
 from dayfly.estimate.memory import blank
 from dayfly.model import Visits
 
@@ -66,5 +66,5 @@ def test_visits_add_what_the_definition_says(seed: int, items: float) -> None:
             time=now, row=np.arange(n), gap=gap, start=start, published=published, worth=worth,
             new=new, value=np.zeros(n),
         )  # fmt: skip
-        add(memory, visits, np.full(n, now), gap, covered, REACH, SPAN)
+        add_evidence(memory, visits, np.full(n, now), gap, covered, REACH, SPAN)
         np.testing.assert_allclose(memory.T, np.array(expected), rtol=1e-9)
