@@ -7,6 +7,8 @@ from dayfly.store import State
 
 #: Reasons to wait that are over soon: not worth ending for.
 _SOON = {"", "budget", "in flight", "host spacing", "host parallel", "host budget", "group budget"}
+#: Seconds for which a host that was just visited may rest; one that asks for peace asks for longer.
+_PATIENCE = 30.0
 #: A few that wait for somebody else are looked at every so many news.
 _FEW = 200
 
@@ -41,4 +43,8 @@ class Errand:
         resting = source.not_before is not None and source.not_before > self._loop.clock.now()
         if resting or source.state is not State.ACTIVE:
             return False  # the quick way to the same answer, for most
-        return self._loop.explain(row).held_by in _SOON
+        found = self._loop.explain(row)
+        if found.held_by == "blocked host":
+            rest = max(_PATIENCE, 2.0 * self._loop.rules.host_spacing)
+            return found.until is not None and found.until - self._loop.clock.now() <= rest
+        return found.held_by in _SOON

@@ -208,6 +208,33 @@ def test_an_errand_visits_everybody_once_and_ends():
     assert any(isinstance(news, Recorded) for news in told)
 
 
+def test_an_errand_waits_for_a_host_that_was_just_visited_but_not_for_one_that_asks_for_peace():
+    async def main(peace):
+        clock = ManualClock(1000.0)
+        store = MemoryStore()
+        store.add(Listing(id=f"s{n}", url=f"https://one.example/{n}") for n in range(6))
+        store.add([Listing(id="other", url="https://other.example/")])
+        fetcher = Feeds(clock)
+        errands = []
+        rules = Rules(min_interval=300.0, host_spacing=5.0)
+        loop = resume(
+            store,
+            fetcher,
+            clock,
+            budget=10.0,
+            rules=rules,
+            watch=lambda news: errands[0].tell(news),
+        )
+        if peace:
+            loop.block_host("one.example", 4600.0)
+        errands.append(Errand(loop))
+        await loop.run(None)
+        return sorted(fetcher.visits), clock.now() < 1100.0
+
+    assert asyncio.run(main(peace=False)) == (list(range(7)), True)
+    assert asyncio.run(main(peace=True)) == ([6], True)
+
+
 def test_an_errand_with_nobody_due_ends_at_once():
     async def main():
         clock = ManualClock(1000.0)
