@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from dayfly.fetch.dates import instant
 from dayfly.fetch.identity import Entry, is_plain, web_link
+from dayfly.fetch.shown import NOTHING
 from dayfly.fetch.vocabulary import DATES, ID, LINK, MEDIA, TITLE, Uses
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 _ABOUT = "{http://www.w3.org/1999/02/22-rdf-syntax-ns#}about"
 _WEB = ("http://", "https://")
 _HREF = methodcaller("get", "href")
-_NOTHING: Mapping[int, float] = {}
 
 
 class EntryReader:
@@ -42,7 +42,7 @@ class EntryReader:
         self._uses, self._now, self._url = Uses(root), now, url
 
     def read_all(
-        self, items: Sequence[_Element], known: Mapping[int, float] = _NOTHING
+        self, items: Sequence[_Element], known: Mapping[int, float] = NOTHING
     ) -> tuple[list[Entry], dict[int, float] | None]:
         """What these items say, except those that are known by their ids.
 

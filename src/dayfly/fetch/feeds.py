@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from dayfly.fetch.entries import EntryReader
 from dayfly.fetch.gate import fed_up, pass_gate, refusal
 from dayfly.fetch.identity import Entry, clean
+from dayfly.fetch.shown import NOTHING
 from dayfly.fetch.vocabulary import TITLE, use_of
 
 if TYPE_CHECKING:
@@ -28,7 +29,6 @@ ITEMS, _TAGS, _ATTRIBUTES = 2000, 400_000, 200_000
 _SHORT = 1 << 19
 _PIECE = 1 << 18
 
-_NOTHING: Mapping[int, float] = {}
 _ITEMS = ("item", "entry", "Item", "ITEM")
 _ITEM_TAGS = tuple("{*}" + name for name in _ITEMS)
 
@@ -48,9 +48,7 @@ class Feed:
     skip_days: tuple[str, ...] = ()
 
 
-def read_feed(
-    body: bytes, now: float, url: str = "", known: Mapping[int, float] = _NOTHING
-) -> Feed:
+def read_feed(body: bytes, now: float, url: str = "", known: Mapping[int, float] = NOTHING) -> Feed:
     """All entries of a feed in UTF-8, in its own order.
 
     Those that are known, by what the feed has shown before, need not be among them.

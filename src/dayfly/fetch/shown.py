@@ -13,7 +13,8 @@ from collections.abc import Mapping
 
 #: Items that are remembered in all; 64 MB.
 _MOST = 4_000_000
-_NOTHING: Mapping[int, float] = {}
+#: Where nothing was shown before.
+NOTHING: Mapping[int, float] = {}
 
 
 class Shown:
@@ -33,7 +34,7 @@ class Shown:
         """What the document with this digest showed; nothing if it is not the one remembered."""
         kept = self._documents.get(row)
         if kept is None or kept[0] != digest:
-            return _NOTHING
+            return NOTHING
         return dict(zip(kept[1], kept[2], strict=True))
 
     def keep(self, row: int, digest: str, items: Mapping[int, float] | None) -> None:
