@@ -25,7 +25,7 @@ _NEXT = {
     "run feeds.opml --budget 60/min": "crawl your own feeds (also a list of addresses, or CSV)",
     "run feeds.opml --budget 60/min --dry-run": "what the next hour would bring, and why",
     "plan examples/feeds.csv --budget 60/day": "a visiting plan for any other crawler",
-    "league --quick": "every rule of the field on recorded and drawn traces",
+    "league bursty-v1 --quick": "every rule of the field on a drawn trace",
     "trial crawl --quick": "this web for days, with the truth beside it",
 }
 
