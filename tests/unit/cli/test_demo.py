@@ -10,6 +10,7 @@ from dayfly.cli.demo import demo
 def test_it_crawls_a_web_of_feeds_and_tells(tmp_path, monkeypatch):
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr("tempfile.tempdir", None)
+    monkeypatch.setattr("sys.argv", ["dayfly", "demo"])  # however the tests were started
     # Half an hour with a budget that reaches some feeds.
     monkeypatch.setattr(demo_crawl, "BUDGET", 60 / 1800)
     monkeypatch.setattr(command, "_LINE_EVERY", 600.0)
