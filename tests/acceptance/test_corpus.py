@@ -3,12 +3,14 @@
 import asyncio
 import os
 import random
+import re
 import resource
 import tarfile
+from collections.abc import Iterator
 
 import pytest
 
-from dayfly.fetch.documents import Reader, Unreadable
+from dayfly.fetch.documents import Reader, Unreadable, read_strictly
 from dayfly.fetch.identity import clean
 from dayfly.lab.data import data_folder
 from dayfly.lab.trials.corpus import ARCHIVE, NOW, URL, read_corpus
@@ -36,6 +38,37 @@ def test_every_document_is_read_or_refused_and_every_difference_has_a_reason():
         "nested": 6, "entry": 4, "own child": 2, "channel base": 1, "attribute": 1, "mojibake": 1,
         "half day": 1,
     }  # fmt: skip
+
+
+@pytest.mark.acceptance
+def test_a_feed_with_one_item_more_tells_just_that_when_it_is_read_again():
+    pairs = shorter = 0
+    with tarfile.open(data_folder() / ARCHIVE) as archive:
+        for member in archive:
+            file = archive.extractfile(member) if "/feeds/" in member.name else None
+            for before, after in _grown(file.read()) if file else ():
+                try:
+                    first = read_strictly(before, "auto", "", URL, NOW)
+                    whole = read_strictly(after, "auto", "", URL, NOW)
+                except Unreadable:
+                    continue
+                again = read_strictly(after, "auto", "", URL, NOW, first.showing)
+                stored = {item.key for item in first.items}
+                new = [item for item in whole.items if item.key not in stored]
+                assert [item for item in again.items if item.key not in stored] == new, member.name
+                pairs, shorter = pairs + 1, shorter + (len(again.items) < len(whole.items))
+    print(f"{pairs} pairs; in {shorter} only what is new was read")
+    assert pairs > 700
+    assert shorter > 0.75 * pairs
+
+
+def _grown(text: bytes) -> Iterator[tuple[bytes, bytes]]:
+    """A feed without its first, its last, or an item between them; and with it."""
+    for name in (b"item", b"entry"):
+        items = re.findall(rb"<%s[ >].*?</%s>\s*" % (name, name), text, re.S)
+        if len(items) > 1:
+            for item in {items[0], items[len(items) // 2], items[-1]}:
+                yield text.replace(item, b"", 1), text
 
 
 _SPLINTERS = (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import math
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -180,7 +179,7 @@ class HttpFetcher:
         if document.cut:
             # Validators are those of the whole: with them we would never be given the rest.
             seen |= _NOTHING_KEPT
-        self._shown.keep(source.row, seen["digest"], document.shown)
+        self._shown.keep(source.row, seen["digest"], document.showing)
         return self._told(seen, document)
 
     async def _may(self, source: Target, url: str) -> float | None:
@@ -200,7 +199,7 @@ class HttpFetcher:
             url=answer.url,
             now=self._now(),
             select=dict(source.select) if source.select else {},
-            known=self._shown.of(source.row, source.digest),
+            before=self._shown.of(source.row, source.digest),
         )
 
     async def _follow(
@@ -253,12 +252,12 @@ class HttpFetcher:
     def _told(self, seen: dict[str, Any], document: Document) -> Crawl:
         """What a document had to say."""
         items, now = document.items, seen["time"]
-        if document.shown is None:
+        if document.showing is None:
             visible = len(items)
             dates = [item.published for item in items if item.published is not None]
         else:
-            visible = len(document.shown)
-            dates = [date for date in document.shown.values() if not math.isnan(date)]
+            visible = len(document.showing)
+            dates = [date for date in document.showing.dates if date == date]  # not a nan
         rest = ttl_until(document.ttl, document.skip_hours, document.skip_days, now, self._cap)
         if rest is not None:
             seen["not_before"] = max(rest, seen["not_before"] or rest)

@@ -16,6 +16,7 @@ from functools import partial
 from typing import Self, TypeVar
 
 from dayfly.errors import BadInput
+from dayfly.fetch.again import read_again
 from dayfly.fetch.cage import Cage
 from dayfly.fetch.charsets import as_utf8, page_as_utf8
 from dayfly.fetch.feeds import Feed, read_feed
@@ -24,6 +25,7 @@ from dayfly.fetch.identity import items_of
 from dayfly.fetch.jsonfeed import read_json
 from dayfly.fetch.mending import mend
 from dayfly.fetch.pages import check_select
+from dayfly.fetch.shown import Showing
 from dayfly.fetch.sitemaps import read_sitemap
 from dayfly.model import Item
 
@@ -50,8 +52,8 @@ class Document:
     #: Every item that is visible, in the order of the document, each key once; without those that
     #: were known before.
     items: tuple[Item, ...]
-    #: As `Feed` has it.
-    shown: Mapping[int, float] | None = None
+    #: What to remember of it for the next time; None where nothing helps.
+    showing: Showing | None = None
     title: str = ""
     #: Whether there was more than we read, and whether it was not well-formed.
     truncated: bool = False
@@ -91,11 +93,11 @@ class Reader:
         url: str = "",
         now: float,
         select: Mapping[str, str] = {},
-        known: Mapping[int, float] = {},
+        before: Showing | None = None,
     ) -> Document:
         """All items of a body; raises `Unreadable` with a short reason where none can be had.
 
-        Those that are known, by what the source has shown before, may be left out.
+        Those that the source has shown before may be left out.
         """
         if kind == "page" or (select and kind == "auto"):
             try:
@@ -105,7 +107,7 @@ class Reader:
             page = page_as_utf8(body, content_type)
             return _document(await self._cage.read(page, url, now, select=select))
         try:
-            strictly = partial(read_strictly, body, kind, content_type, url, now, known)
+            strictly = partial(read_strictly, body, kind, content_type, url, now, before)
             return await _aside(len(body), strictly)
         except Malformed as error:
             text = await _aside(len(body), lambda: mend(as_utf8(body, content_type)))
@@ -123,7 +125,7 @@ async def _aside(length: int, read: Callable[[], _T]) -> _T:
 
 
 def read_strictly(
-    body: bytes, kind: str, content_type: str, url: str, now: float, known: Mapping[int, float] = {}
+    body: bytes, kind: str, content_type: str, url: str, now: float, before: Showing | None = None
 ) -> Document:
     """A document without guesses; raises `Malformed` where only the tolerant parser is left."""
     text = as_utf8(body, content_type)
@@ -134,7 +136,7 @@ def read_strictly(
     if name in _SITEMAPS and kind != "feed":
         return _sitemap(text, url, now)
     if name in _FEEDS:
-        return _feed(text, url, now, known)
+        return _feed(text, name, url, now, before)
     if kind == "sitemap" and not start.startswith(b"<"):
         return _sitemap(text, url, now)
     if name != "html" and _HIDDEN.search(start):
@@ -155,14 +157,15 @@ def root_of(start: bytes) -> str:
     return root[1].decode("ascii", "replace").lower() if root else ""
 
 
-def _feed(text: bytes, url: str, now: float, known: Mapping[int, float]) -> Document:
+def _feed(text: bytes, root: str, url: str, now: float, before: Showing | None) -> Document:
     try:
-        return _document(read_feed(text, now, url, known))
+        feed, showing = read_again(text, root, before, lambda text: read_feed(text, now, url))
+        return _document(feed, showing)
     except Malformed:
         mended = mend(text)
         if mended == text:
             raise
-        return _document(read_feed(mended, now, url, known), malformed=True)
+        return _document(read_feed(mended, now, url), malformed=True)
 
 
 def _sitemap(text: bytes, url: str, now: float) -> Document:
@@ -183,9 +186,11 @@ def _is_cut(text: bytes) -> bool:
     return any(text.rfind(b"<" + name) > text.rfind(b"</" + name) for name in (b"item", b"entry"))
 
 
-def _document(feed: Feed, *, malformed: bool = False, cut: bool = False) -> Document:
+def _document(
+    feed: Feed, showing: Showing | None = None, *, malformed: bool = False, cut: bool = False
+) -> Document:
     return Document(
-        items=items_of(feed.entries), shown=feed.shown, title=feed.title, truncated=feed.truncated,
+        items=items_of(feed.entries), showing=showing, title=feed.title, truncated=feed.truncated,
         malformed=malformed, cut=cut, ttl=feed.ttl, skip_hours=feed.skip_hours,
         skip_days=feed.skip_days,
     )  # fmt: skip

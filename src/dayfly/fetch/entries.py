@@ -1,20 +1,11 @@
-"""Items of a feed as entries: which of their children say what.
-
-In most feeds all items have the same children in the same places. Such a feed is read column by
-column, and of its items only those whose ids were not there before; any other is read item by item,
-name by name.
-"""
+"""Items of a feed as entries: which of their children say what."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
-from operator import methodcaller
 from typing import TYPE_CHECKING
 
 from dayfly.fetch.dates import instant
 from dayfly.fetch.identity import Entry, is_plain, web_link
-from dayfly.fetch.shown import NOTHING
 from dayfly.fetch.vocabulary import DATES, ID, LINK, MEDIA, TITLE, Uses
 
 if TYPE_CHECKING:
@@ -22,7 +13,6 @@ if TYPE_CHECKING:
 
 _ABOUT = "{http://www.w3.org/1999/02/22-rdf-syntax-ns#}about"
 _WEB = ("http://", "https://")
-_HREF = methodcaller("get", "href")
 
 
 class EntryReader:
@@ -40,70 +30,6 @@ class EntryReader:
 
     def __init__(self, root: str, now: float, url: str) -> None:
         self._uses, self._now, self._url = Uses(root), now, url
-
-    def read_all(
-        self, items: Sequence[_Element], known: Mapping[int, float] = NOTHING
-    ) -> tuple[list[Entry], dict[int, float] | None]:
-        """What these items say, except those that are known by their ids.
-
-        Returns
-        -------
-        tuple
-            The others, as entries; and a number for the id of every item, with its date (not a
-            number if it has none), by which it may be known the next time. None instead where ids
-            do not tell the items apart; then nobody is known.
-        """
-        columns = self._columns(items)
-        if columns is None:
-            return [self.read(item) for item in items], None
-        ids = [child.text or "" for child in columns[0]]
-        apart = len(set(ids)) == len(ids) and all(map(str.strip, ids))
-        entries: list[Entry] = []
-        shown: dict[int, float] = {}
-        for item, id_, *others in zip(items, ids, *columns[1:], strict=True):
-            number = hash(id_)
-            published = known.get(number) if apart else None
-            if published is None:
-                entry = self._usual(id_, *others) or self.read(item)
-                entries.append(entry)
-                published = math.nan if entry.published is None else entry.published
-            shown[number] = published
-        return entries, shown if apart else None
-
-    def _usual(self, key: str, link: _Element, title: _Element, date: _Element) -> Entry | None:
-        """An entry of which everything is said as it mostly is."""
-        address, words, written = link.text, title.text, date.text
-        if not (key and address and words and written and is_plain(address)):
-            return None
-        published = instant(written, self._now)
-        if published is None:
-            return None
-        return Entry(key.strip(), address, words, written, published)
-
-    def _columns(self, items: Sequence[_Element]) -> list[list[_Element]] | None:
-        """Ids, links, titles and dates; None unless all items have one of each in the same place.
-
-        Whatever is made of several elements, or said twice, is for `read`.
-        """
-        children: list[_Element] = []
-        for item in items:
-            children += item[:]
-        names = [child.tag for child in children]
-        sizes = {len(item) for item in items}
-        width = min(sizes, default=0)
-        if len(sizes) != 1 or names != names[:width] * len(items):
-            return None
-        places = {use: at for at, name in enumerate(names[:width]) if (use := self._uses[name])}
-        dates = [rank for rank in DATES if rank in places]
-        used = sum(bool(self._uses[name]) for name in names[:width])
-        if len(places) < used or not dates or not {ID, LINK, TITLE} <= places.keys():
-            return None
-        found = [children[places[use] :: width] for use in (ID, LINK, TITLE, dates[0])]
-        if any(any(map(len, column)) for column in found):
-            return None
-        if set(map(_HREF, found[1])) != {None}:
-            return None
-        return found
 
     def read(self, item: _Element) -> Entry:
         """What this item says: of several children for one use, the first that says something."""

@@ -8,7 +8,7 @@ a large one is read piece by piece, and each item is forgotten when it has been 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 from dayfly.fetch.entries import EntryReader
 from dayfly.fetch.gate import fed_up, pass_gate, refusal
 from dayfly.fetch.identity import Entry, clean
-from dayfly.fetch.shown import NOTHING
 from dayfly.fetch.vocabulary import TITLE, use_of
 
 if TYPE_CHECKING:
@@ -37,10 +36,7 @@ _ITEM_TAGS = tuple("{*}" + name for name in _ITEMS)
 class Feed:
     """What a feed says."""
 
-    #: All items that it shows, except those that were known before.
     entries: list[Entry] = field(default_factory=list)
-    #: A number for the id of every item that it shows, with its date; None where ids do not tell.
-    shown: dict[int, float] | None = None
     title: str = ""
     truncated: bool = False
     ttl: str = ""
@@ -48,10 +44,8 @@ class Feed:
     skip_days: tuple[str, ...] = ()
 
 
-def read_feed(body: bytes, now: float, url: str = "", known: Mapping[int, float] = NOTHING) -> Feed:
+def read_feed(body: bytes, now: float, url: str = "") -> Feed:
     """All entries of a feed in UTF-8, in its own order.
-
-    Those that are known, by what the feed has shown before, need not be among them.
 
     Examples
     --------
@@ -65,11 +59,9 @@ def read_feed(body: bytes, now: float, url: str = "", known: Mapping[int, float]
 
     pass_gate(body)
     feed = Feed()
+    read = _at_once if len(body) <= _SHORT else _by_pieces
     try:
-        if len(body) <= _SHORT:
-            root = _at_once(body, feed, now, url, known)
-        else:
-            root = _by_pieces(body, feed, now, url)
+        root = read(body, feed, now, url)
     except etree.XMLSyntaxError as error:
         raise refusal(error) from None
     _describe(feed, root)
@@ -86,13 +78,12 @@ def strict() -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _at_once(body: bytes, feed: Feed, now: float, url: str, known: Mapping[int, float]) -> _Element:
+def _at_once(body: bytes, feed: Feed, now: float, url: str) -> _Element:
     from lxml import etree
 
     root = etree.fromstring(body, etree.XMLParser(**strict()), base_url=url or None)
-    items = _own_items(root)
-    reader = EntryReader(root.tag, now, url)
-    feed.entries, feed.shown = reader.read_all(list(islice(items, ITEMS)), known)
+    reader, items = EntryReader(root.tag, now, url), _own_items(root)
+    feed.entries = [reader.read(item) for item in islice(items, ITEMS)]
     feed.truncated = next(items, None) is not None
     return root
 

@@ -1,0 +1,201 @@
+"""A feed that was read before: what is left out was there before, and nothing new is."""
+
+import random
+import re
+from functools import partial
+
+import pytest
+
+from dayfly.fetch.again import read_again
+from dayfly.fetch.documents import read_strictly
+from dayfly.fetch.feeds import ITEMS, read_feed
+from dayfly.fetch.gate import Malformed
+
+NOW = 1.8e9
+DATES = ("Sun, 15 Nov 2026 10:00:00 GMT", "2026-11-15T11:00:00+01:00", "soon", "", "1 Jan 1950")
+TEXTS = (
+    "plain", "<![CDATA[<b>bold</b>]]>", "<p>inside</p>", "<![CDATA[ <item> ]]>",
+    "<![CDATA[ </item> ]]>", "<!-- <item> </item> -->", "<item><guid>inner</guid></item>",
+    "&lt;item&gt;", "<![CDATA[ <item><guid>7</guid></item> ]]>", "<items/>", "<item/>",
+)  # fmt: skip
+
+
+def said(draw, number):
+    """An item that says something about this number; often as it would say it the next time."""
+    odd = draw.random() < 0.08
+    id_ = draw.choice(("", "id-0", f"  id-{number} ")) if odd else f"id-{number}"
+    date = draw.choice(DATES) if odd else DATES[0]
+    text = draw.choice(TEXTS) if draw.random() < 0.05 else TEXTS[number % 3]
+    link = f"http://example.org/{draw.randrange(3) if odd else number}"
+    return (
+        f"<item><guid>{id_}</guid><link>{link}</link><title>t{number}</title>"
+        f"<pubDate>{date}</pubDate><description>{text}</description></item>"
+    )
+
+
+def documents(seed):
+    """A feed at several visits: items come and go, some are rewritten, some say odd things."""
+    draw = random.Random(seed)
+    gap = draw.choice(("", "", "\n  ", "\n  ", "<!-- next -->", "<link>http://example.org/</link>"))
+    items = {number: said(draw, number) for number in range(draw.randrange(7))}
+    for visit in range(6):
+        for number in list(items):
+            if draw.random() < 0.15:
+                del items[number]
+            elif draw.random() < 0.1:
+                items[number] = said(draw, number)
+        for number in range(100 * visit, 100 * visit + draw.randrange(3)):
+            items = {number: said(draw, number)} | items
+        listed = list(items.values())
+        if listed and draw.random() < 0.1:
+            listed.append(draw.choice(listed))
+        if draw.random() < 0.1:
+            draw.shuffle(listed)
+        body = gap.join(["", *listed, ""])
+        end = draw.choice(("</channel></rss>",) * 9 + ("</channel>",))
+        yield f"<rss><channel><title>Visit {visit}</title>{body}{end}".encode()
+
+
+@pytest.mark.parametrize("seed", range(400))
+def test_read_again_or_whole_the_same_is_new(seed):
+    print("seed", seed)
+    stored, before = set(), None
+    for text in documents(seed):
+        try:
+            whole = read_strictly(text, "auto", "", "http://example.org/", NOW)
+        except Malformed as error:
+            with pytest.raises(Malformed, match=re.escape(str(error))):
+                read_strictly(text, "auto", "", "http://example.org/", NOW, before)
+            continue
+        again = read_strictly(text, "auto", "", "http://example.org/", NOW, before)
+        new = [item for item in whole.items if item.key not in stored]
+        assert [item for item in again.items if item.key not in stored] == new
+        assert again.title == whole.title
+        if again.showing is not None:
+            assert len(again.showing) == len(whole.items)
+            dates = [item.published for item in whole.items if item.published is not None]
+            assert sorted(date for date in again.showing.dates if date == date) == sorted(dates)
+        stored |= {item.key for item in whole.items}
+        before = again.showing
+
+
+def test_many_of_the_random_feeds_are_not_read_whole_again():
+    # Otherwise the test above would compare nothing.
+    spared = total = 0
+    for seed in range(400):
+        before = None
+        for text in documents(seed):
+            reader = Counting()
+            try:
+                _, before = read_again(text, "rss", before, reader)
+            except Malformed:
+                continue
+            total += 1
+            spared += reader.read < len(text)
+    print(f"{spared} of {total}")
+    assert spared > total / 3
+
+
+class Counting:
+    """Reads feeds, and knows how many bytes it has read."""
+
+    def __init__(self):
+        self.read = 0
+
+    def __call__(self, text):
+        self.read += len(text)
+        return read_feed(text, NOW, "http://example.org/")
+
+
+def twice(first, second, root="rss"):
+    """What is found in the second of two documents, what is remembered, how much was read of it."""
+    _, before = read_again(first, root, None, partial(read_feed, now=NOW))
+    reader = Counting()
+    feed, showing = read_again(second, root, before, reader)
+    return [entry.id for entry in feed.entries], showing, reader.read / len(second)
+
+
+def rss(*items, gap=b""):
+    return b"<rss><channel>" + gap.join((b"", *items, b"")) + b"</channel></rss>"
+
+
+def item(number, more=b""):
+    return b"<item><guid>%d</guid>%s<description>%s</description></item>" % (
+        number, more, 500 * b"x",
+    )  # fmt: skip
+
+
+OLD = [item(number) for number in range(30, 0, -1)]
+
+
+@pytest.mark.parametrize("gap", [b"", b"\n    "])
+def test_of_a_long_feed_only_the_new_item_is_parsed(gap):
+    found, showing, share = twice(rss(*OLD, gap=gap), rss(item(31), *OLD[:-1], gap=gap))
+    assert (found, len(showing)) == (["31"], 30)
+    assert share < 0.05
+
+
+def test_nothing_new_under_a_new_heading():
+    heading = b"<rss><channel><lastBuildDate>now</lastBuildDate>"
+    found, showing, share = twice(rss(*OLD), rss(*OLD).replace(b"<rss><channel>", heading))
+    assert (found, len(showing)) == ([], 30)
+    assert share < 0.01
+
+
+def test_atom_and_rdf():
+    entries = [b"<entry><id>%d</id></entry>" % number for number in range(3)]
+    feed = b"<feed>%s</feed>"
+    found, _, share = twice(feed % b"".join(entries[:2]), feed % b"".join(entries), "feed")
+    assert found == ["2"]
+    assert share < 1
+    rdf = b'<r:RDF xmlns:r="http://www.w3.org/1999/02/22-rdf-syntax-ns#"><items/>%s</r:RDF>'
+    items = [b'<item r:about="%d"><title>t</title></item>' % number for number in range(3)]
+    found, _, share = twice(rdf % b"".join(items[:2]), rdf % b"".join(items), "rdf")
+    assert found == ["2"]
+    assert share < 1
+
+
+def test_an_item_that_was_rewritten_is_not_new():
+    found, showing, share = twice(rss(*OLD), rss(item(30, b"<title>better</title>"), *OLD[1:]))
+    assert (found, len(showing)) == ([], 30)
+    assert share < 0.05
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"<description><![CDATA[ <item> ]]></description>",
+        b"<description><!-- <item></item> --></description>",
+        b"<group><item><guid>inner</guid></item></group>",
+    ],
+)
+def test_what_only_looks_like_an_item_has_the_whole_read(text):
+    odd = item(31, text)
+    found, showing, share = twice(rss(*OLD), rss(odd, *OLD))
+    assert found[0] == "31"
+    assert len(found) == 31
+    assert showing is None
+    assert share >= 1
+    # And it is not taken for one the next time.
+    found, showing, _ = twice(rss(odd, *OLD), rss(item(32), *OLD))
+    assert found[0] == "32"
+    assert len(found) == 31
+
+
+def test_an_id_that_is_used_again_for_something_else():
+    other = b"<item><guid>30</guid><link>http://example.org/other</link></item>"
+    found, showing, _ = twice(rss(*OLD), rss(other, *OLD))
+    assert found == ["30", "30", *map(str, range(29, 0, -1))]
+    assert showing is None
+
+
+def test_what_is_wrong_among_the_old_is_not_overlooked():
+    broken = rss(item(31), OLD[0], b"<b>", *OLD[1:])
+    with pytest.raises(Malformed):
+        twice(rss(*OLD), broken)
+
+
+def test_a_feed_that_grows_beyond_what_is_read():
+    old = [b"<item><guid>%d</guid></item>" % number for number in range(ITEMS)]
+    found, showing, share = twice(rss(*old), rss(item(ITEMS), *old))
+    assert (len(found), showing, share) == (ITEMS, None, 1.0)
