@@ -21,7 +21,7 @@ reproduce: $(READY)     ## every number and figure of the papers, checked
 	$(BIN)/dayfly reproduce --out build/reproduce
 
 test: check             ## style, types, layers, unit tests and doctests (minutes)
-	$(THREADS) $(BIN)/python -m pytest -q -n auto -m "not acceptance and not soak"
+	$(THREADS) $(BIN)/python -m pytest -q -n auto
 
 acceptance: $(READY)    ## slow acceptance tests, with the figures that they print
 	$(THREADS) $(BIN)/python -m pytest -q -n auto -m acceptance -rP --durations=10

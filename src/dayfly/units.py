@@ -51,21 +51,36 @@ def parse_rate(text: str) -> float:
     >>> parse_rate("60/min"), parse_rate("20/15min"), parse_rate("0.5")
     (1.0, 0.022222222222222223, 0.5)
     """
-    rate, _ = parse_budget(text)
-    return rate
+    try:
+        return float(text.strip())
+    except ValueError:
+        return _rate(text)[0]
 
 
 def parse_budget(text: str) -> tuple[float, float]:
     """A budget as (cost units per second, the period it was stated for, in seconds).
 
-    >>> parse_budget("20/15min")
-    (0.022222222222222223, 900.0)
+    Nobody knows what a bare number was meant to be per; only nothing is nothing per anything.
+
+    >>> parse_budget("20/15min"), parse_budget("0")
+    ((0.022222222222222223, 900.0), (0.0, 1.0))
+    >>> parse_budget("60")
+    Traceback (most recent call last):
+    dayfly.errors.BadInput: '60' per what? write for example 60/min, 60/h, 60/day
     """
     stripped = text.strip()
-    try:
-        return float(stripped), 1.0
-    except ValueError:
-        pass
+    if len(stripped) <= _LONGEST and re.fullmatch(_NUMBER, stripped):
+        if float(stripped) == 0:
+            return 0.0, 1.0
+        said = _shown(text)
+        raise BadInput(
+            f"{said} per what? write for example {stripped}/min, {stripped}/h, {stripped}/day"
+        )
+    return _rate(text)
+
+
+def _rate(text: str) -> tuple[float, float]:
+    stripped = text.strip()
     match = _RATE.match(stripped) if len(stripped) <= _LONGEST else None
     unit = match and _SECONDS.get(match[3].lower())
     if match is None or unit is None or not 0 < float(match[2] or 1) < math.inf:

@@ -43,7 +43,7 @@ def test_what_is_no_duration_is_shown_with_an_example(text):
 @pytest.mark.parametrize(
     ("text", "rate", "period"),
     [
-        ("0.5", 0.5, 1.0), ("60/min", 1.0, 60.0), ("20/15min", 20 / 900, 900.0),
+        ("0", 0.0, 1.0), ("60/min", 1.0, 60.0), ("20/15min", 20 / 900, 900.0),
         ("40/day", 40 / 86400, 86400.0), ("40 per day", 40 / 86400, 86400.0),
         ("1e3 / h", 1000 / 3600, 3600.0), ("6/2 h", 6 / 7200, 7200.0), ("0/day", 0.0, 86400.0),
     ],
@@ -51,6 +51,13 @@ def test_what_is_no_duration_is_shown_with_an_example(text):
 def test_rates_remember_their_period(text, rate, period):
     assert parse_budget(text) == (pytest.approx(rate, rel=1e-15), period)
     assert parse_rate(text) == parse_budget(text)[0]
+
+
+@pytest.mark.parametrize("text", ["60", " 0.5 ", "1e3", "-1"])
+def test_a_budget_says_per_what(text):
+    with pytest.raises(BadInput, match=rf"{text.strip()}.* per what\?.* {text.strip()}/min"):
+        parse_budget(text)
+    assert parse_rate(text) == float(text)  # in a table the heading says per what
 
 
 @pytest.mark.parametrize(

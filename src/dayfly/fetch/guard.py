@@ -145,11 +145,17 @@ def _among(ip: _Address, port: int, doors: Sequence[tuple[_Network, int]]) -> bo
 def _door(text: str) -> tuple[_Network, int]:
     """A network and a port from CIDR:PORT."""
     block, colon, port = text.rpartition(":")
-    try:
-        if not colon or not port.isascii() or not port.isdigit() or not 0 < int(port) < 65536:
-            raise ValueError
-        return ipaddress.ip_network(block.replace("[", "").replace("]", "")), int(port)
-    except ValueError:
-        raise BadInput(
-            f"not an allowed address: {text!r}; write CIDR:PORT, for example 127.0.0.1/32:8080"
-        ) from None
+    block = block.replace("[", "").replace("]", "")
+    wrong = "no port"
+    if colon and port.isascii() and port.isdigit() and 0 < int(port) < 65536:
+        try:
+            loose = ipaddress.ip_network(block, strict=False)
+            if loose.network_address == ipaddress.ip_interface(block).ip:
+                return loose, int(port)
+            wrong = f"the network that this address is in is {loose}"
+        except ValueError:
+            wrong = "no network"
+    raise BadInput(
+        f"not an allowed address: {text!r} ({wrong}); "
+        f"write CIDR:PORT, for example 127.0.0.1/32:8080"
+    )

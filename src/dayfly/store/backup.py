@@ -65,6 +65,8 @@ def restore(backup: str | os.PathLike[str], path: str | os.PathLike[str]) -> Pat
 
 def _copy(said: str | os.PathLike[str], source: Path, draft: Path, fence: int) -> None:
     """A checked copy of a backup, brought to our schema."""
+    if source.is_dir():
+        raise StoreError(f"{said} is a folder; name a file that `dayfly backup` has written")
     if not source.is_file():
         raise StoreError(f"{said} is not there; name a file that `dayfly backup` has written")
     if os.path.exists(f"{source}-wal") and os.path.getsize(f"{source}-wal"):

@@ -66,6 +66,8 @@ class Database:
         try:
             os.close(os.open(self._real, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         except FileExistsError:
+            if os.path.isdir(self._real):
+                raise StoreError(f"{self.path}: is a folder; name a file in it") from None
             return
         except OSError as error:
             raise told(self.path, error) from error

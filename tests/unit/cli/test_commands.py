@@ -195,12 +195,12 @@ def test_a_plan_that_cannot_be_written_leaves_nothing(path, tmp_path):
 
 def test_items_that_never_fade_are_left_to_spare_budget_and_not_counted_as_caught():
     text = "id,arrival,decay\nsteady,1,0\nfading,1,0.1\n"
-    result = run("plan", "-", "--budget", "1", "--json", input=text)
+    result = run("plan", "-", "--budget", "1/s", "--json", input=text)
     rows = {row["id"]: row for row in json.loads(result.stdout)["sources"]}
     assert rows["steady"]["interval_s"] is None
     assert rows["steady"]["value_per_s"] == 0.0
     assert rows["fading"]["value_per_s"] > 0.0
-    said = run("plan", "-", "--budget", "1", input=text).stdout
+    said = run("plan", "-", "--budget", "1/s", input=text).stdout
     assert "Left to spare budget: 1, whose items never fade" in said
 
 

@@ -175,6 +175,7 @@ def test_a_backup_replaces_an_earlier_one_and_nothing_else(invoke, db, tmp_path)
     assert "no backup of Dayfly" in invoke("backup", "letter.txt", code=1)
     assert (tmp_path / "letter.txt").read_text().startswith("Dear all")
     assert "is a folder" in invoke("backup", ".", code=1)
+    assert "is a folder" in invoke("restore", ".", code=1)
     assert "is the store itself" in invoke("backup", "dayfly.db", code=1)
 
 

@@ -37,6 +37,8 @@ def test_without_a_contact_nobody_outside_is_visited(here):
         (["none.txt", "--budget", "1/min"], 1, "there is no such file"),
         (["--budget", "1/min"], 1, "has no sources to crawl"),
         (["--budget", "lots"], 2, "not a rate"),
+        (["--budget", "60"], 2, "'60' per what?"),
+        (["--budget", "1/min", "--db", "."], 1, "is a folder"),
         (["--budget", "1/min", "--json"], 2, "--dry-run"),
         (["list.txt", "--budget", "1/min", "--allow", "everything"], 2, "CIDR:PORT"),
         (["list.txt", "--budget", "1/min", "--dry-run", "--allow", "x"], 2, "CIDR:PORT"),

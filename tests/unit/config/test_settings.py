@@ -202,8 +202,12 @@ def test_secrets_are_not_shown(write, text, tmp_path, monkeypatch):
         ),
         (
             'allow = ["127.0.0.1"]',
-            "dayfly.toml, allow: not an allowed address: '127.0.0.1'; write CIDR:PORT, for example"
-            " 127.0.0.1/32:8080",
+            "dayfly.toml, allow: not an allowed address: '127.0.0.1' (no port); write CIDR:PORT,"
+            " for example 127.0.0.1/32:8080",
+        ),
+        (
+            'budget = "60"',
+            "dayfly.toml, budget: '60' per what? write for example 60/min, 60/h, 60/day",
         ),
         ('webhook = "ftp://x.example/"', "dayfly.toml, webhook: not an http or https address"),
         (

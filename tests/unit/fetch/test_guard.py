@@ -183,3 +183,20 @@ def test_F03_the_host_that_is_checked_is_the_host_that_is_dialled(rest, web):
     assert (second.port or {"http": 80, "https": 443}[second.scheme]) == dialled[1]
     third = urlsplit(text.replace("\\", "/"))
     assert third.hostname == second.hostname
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        ("127.0.0.1", "no port"),
+        ("127.0.0.1/32:0", "no port"),
+        ("127.0.0.1/99:80", "no network"),
+        ("localhost:80", "no network"),
+        ("127.0.0.1/8:80", "the network that this address is in is 127.0.0.0/8"),
+        ("[fd00::1/64]:80", "the network that this address is in is fd00::/64"),
+    ],
+)
+def test_what_is_wrong_with_an_address_is_told(text, wrong):
+    with pytest.raises(BadInput) as caught:
+        Guard([text])
+    assert f"({wrong})" in str(caught.value)
