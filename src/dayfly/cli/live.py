@@ -12,7 +12,7 @@ from dayfly.cli.output import printable, show_number, show_share, show_times
 from dayfly.model import Crawl
 from dayfly.schedule import Loop, News, Notice, Recorded
 from dayfly.schedule.writer import STOPPED
-from dayfly.serve.rehearsal import Rehearsed, copied, rehearse, ways_of
+from dayfly.serve.rehearsal import Rehearsed, copied, rehearse
 from dayfly.serve.vocabulary import shown_url
 from dayfly.units import show_duration, show_part
 
@@ -117,8 +117,8 @@ class LiveView:
         if len(self._loop.sources) <= _LARGEST and self._real() >= self._looked + _LOOK_EVERY:
             self._looked = self._real()
             copy = copied(self._loop.scheduler)
-            ways = ways_of(self._loop.sources, self._loop.rules)
-            self._next = rehearse(copy, now, _AHEAD, _NEXT, **ways)
+            sources, rules = self._loop.sources, self._loop.rules
+            self._next = rehearse(copy, now, _AHEAD, _NEXT, sources=sources, rules=rules)
         flying = set(self._loop.under_way)
         return [
             (

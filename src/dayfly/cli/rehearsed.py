@@ -36,8 +36,8 @@ def print_plan(answer: dict[str, Any]) -> None:
         print_line()
     why = ", ".join(f"{n:,} {why}" for why, n in Counter(v["why"] for v in visits).most_common())
     print_line(
-        f"{len(visits):,} visits to {answer['n_crawled']:,} of {answer['n_sources']:,} sources in"
-        f" {show_duration(answer['seconds_s'])} at {show_rate(answer['budget_per_s'])}"
+        f"{len(visits):,} visit{'s' * (len(visits) != 1)} to {answer['n_crawled']:,} of"
+        f" {answer['n_sources']:,} sources in {show_duration(answer['seconds_s'])} at {show_rate(answer['budget_per_s'])}"
         + (f": {why}." if why else ".")
     )
     value = show_number(answer["waiting"])

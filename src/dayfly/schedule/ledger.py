@@ -82,8 +82,9 @@ class Ledger:
         #: Who is to be visited before all others, because somebody asked for it.
         self._wanted: set[int] = set()
         #: Worth that is published per second by those who are crawled, as far as we know.
-        self._published = np.array([_published(source) for source in writer.sources])
-        self._cost = np.array([source.cost for source in writer.sources])
+        self._published = np.array([source.publishes for source in writer.sources])
+        #: What one visit to each of them costs.
+        self._cost = np.array([_cost(source) for source in writer.sources])
         #: When it was last worked out how long one visit to everybody takes.
         self._reckoned = -math.inf
 
@@ -98,7 +99,7 @@ class Ledger:
         self.counts.expected += (passed - leapt) * float(self._published.sum())
         self._now = max(now, self._now)
         if now >= self._reckoned + _ROUND:
-            everybody, pace = self._cost.sum(where=self._published > 0), self._scheduler.pace
+            everybody, pace = self._cost.sum(), self._scheduler.pace
             self._writer.round_s = float(everybody / pace) if pace > 0 else 0.0
             self._reckoned = now
         if jumped:
@@ -142,7 +143,7 @@ class Ledger:
         if now is not source:
             # An operator has changed it after it was stored and before we are told.
             self._follow(now, relisted=True)
-        self._published[source.row] = _published(now)
+        self._published[source.row], self._cost[source.row] = now.publishes, _cost(now)
         # The scheduler counts from its decision; a host counts from when it was last asked.
         rest = max(self._spacing, crawl.crawl_delay or 0.0)
         until = crawl.time + rest if rest > 0 else 0.0
@@ -195,8 +196,8 @@ class Ledger:
         """Worth that is expected to wait at a source."""
         age = math.inf if source.last_crawl is None else self._clock.now() - source.last_crawl
         if source.decay == 0:
-            return _published(source) * max(age, 0.0)
-        return _published(source) / source.decay * -math.expm1(-source.decay * max(age, 0.0))
+            return source.publishes * max(age, 0.0)
+        return source.publishes / source.decay * -math.expm1(-source.decay * max(age, 0.0))
 
     def refresh(self, row: int) -> None:
         """Visit this source before all others, as soon as the rules let us."""
@@ -232,8 +233,8 @@ class Ledger:
         rows, fleet = self._writer.ask_now(job)
         if rows:
             self._scheduler.add(fleet)
-            self._published = np.append(self._published, [_published(sources[row]) for row in rows])
-            self._cost = np.append(self._cost, [sources[row].cost for row in rows])
+            self._published = np.append(self._published, [sources[row].publishes for row in rows])
+            self._cost = np.append(self._cost, [_cost(sources[row]) for row in rows])
         return rows
 
     def change(self, given: StoredSource) -> StoredSource:
@@ -252,7 +253,7 @@ class Ledger:
         else:
             # An instant in the past lets it go on.
             self._scheduler.pause([row], new.not_before or 0.0)
-        self._published[row], self._cost[row] = _published(new), new.cost
+        self._published[row], self._cost[row] = new.publishes, _cost(new)
         estimator = self._writer.estimator
         if relisted and isinstance(estimator, Growing):
             if self._changed is not None:
@@ -266,12 +267,9 @@ class Ledger:
             )  # fmt: skip
 
 
-def _published(source: StoredSource) -> float:
-    """Worth per second that a source is believed to publish; none if it is not crawled."""
-    if source.state is not State.ACTIVE:
-        return 0.0
-    arrival = source.arrival if source.estimate is None else source.estimate.arrival
-    return arrival * source.worth * source.weight
+def _cost(source: StoredSource) -> float:
+    """What a visit costs; nothing if there is none."""
+    return source.cost if source.state is State.ACTIVE else 0.0
 
 
 def _shallow(listing: Listing) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from dayfly.model import Crawl, Status
 from dayfly.schedule import Explanation
 from dayfly.serve.directory import find
 from dayfly.serve.house import House
-from dayfly.serve.rehearsal import MOST_VISITS, copied, rehearse, ways_of
+from dayfly.serve.rehearsal import MOST_VISITS, copied, rehearse
 from dayfly.serve.sources import last_visits
 from dayfly.serve.vocabulary import (
     overrides,
@@ -81,8 +81,10 @@ async def plan(
         copy.set_budget(budget_per_s, now)
 
     most = min(limit, MOST_VISITS)
-    ways = ways_of(sources, house.rules)
-    visits = await house.aside(lambda: rehearse(copy, now, seconds, most, **ways))
+    rules = house.rules
+    visits = await house.aside(
+        lambda: rehearse(copy, now, seconds, most, sources=sources, rules=rules)
+    )
     expected = waiting([sources[visit.row] for visit in visits], [visit.age for visit in visits])
     return {
         "from_at": now,
@@ -114,10 +116,7 @@ async def stats(house: House, *, seconds: float = _DAY) -> dict[str, Any]:
     visits, span = await _recent(house, now, seconds)
     living = [one for one in sources if one.state != State.REMOVED]
     active = [one for one in living if one.state == State.ACTIVE]
-    published = math.fsum(
-        (one.estimate.arrival if one.estimate else one.arrival) * one.worth * one.weight
-        for one in active
-    )
+    published = math.fsum(one.publishes for one in active)
     value = math.fsum(visit.value for visit in visits)
     expected = published * span
     failing = sorted((one for one in active if one.failures), key=lambda one: -one.failures)

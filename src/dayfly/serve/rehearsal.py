@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -48,48 +47,60 @@ def rehearse(
     seconds: float,
     most: int = MOST_VISITS,
     *,
-    last: Callable[[int], float | None],
-    rest: Callable[[int], float],
+    sources: Sequence[StoredSource],
+    rules: Rules,
 ) -> list[Rehearsed]:
-    """Drive this scheduler, which is used up by it, as if every visit were answered at once.
+    """Drive this scheduler, which is used up by it, as if every visit ended at once.
 
-    Beliefs stay as they are: what the visits would teach, nobody knows. `last` tells when a row was
-    visited before, `rest` how long it is left alone after a visit.
+    Beliefs stay as they are: what the visits would teach, nobody knows. Who did not answer the last
+    time is taken not to answer again, and left alone for twice as long each time.
     """
     visits: list[Rehearsed] = []
-    before: dict[int, float] = {}
+    before = _Before(sources, rules)
     tick = max(_TICK, seconds / _DECISIONS)
     for step in range(math.ceil(seconds / tick)):
         at = now + step * tick
         rows = scheduler.due(at, most - len(visits)).tolist()
         price = scheduler.price
         for row in rows:
-            then = before.get(row, last(row))
-            age = math.inf if then is None else max(at - then, 0.0)
+            age = at - before.last.get(row, -math.inf)
             index = scheduler.explain(row, at).index if len(visits) < _EXPLAINED else None
-            why = _reason(age, index, price)
-            visits.append(Rehearsed(row=row, time=at, age=age, index=index, price=price, why=why))
-            before[row] = at
+            why = _reason(sources[row], age, index, price)
+            visits.append(
+                Rehearsed(row=row, time=at, age=max(age, 0.0), index=index, price=price, why=why)
+            )
         if rows:
-            scheduler.crawled(rows, at, not_before=[at + rest(row) for row in rows])
+            scheduler.crawled(rows, at, not_before=[before.visited(row, at) for row in rows])
         if len(visits) >= most:
             break
     return visits
 
 
-def _reason(age: float, index: float | None, price: float) -> str:
+class _Before:
+    """When each source was visited last, and how long it was then left alone."""
+
+    def __init__(self, sources: Sequence[StoredSource], rules: Rules) -> None:
+        self._sources, self._rules = sources, rules
+        self.last = {one.row: one.last_crawl for one in sources if one.last_crawl is not None}
+        self._rests: dict[int, float] = {}
+
+    def visited(self, row: int, at: float) -> float:
+        """It is visited now; when it may be again."""
+        source, self.last[row] = self._sources[row], at
+        own = source.min_interval
+        rest = self._rules.min_interval if own is None else own
+        if source.failures:
+            waited = (source.not_before or 0.0) - (source.last_crawl or 0.0)
+            self._rests[row] = 2.0 * self._rests.get(row, waited)
+            rest = max(rest, min(self._rests[row], self._rules.backoff_cap))
+        return at + rest
+
+
+def _reason(source: StoredSource, age: float, index: float | None, price: float) -> str:
     if math.isinf(age):
         return "never visited"
+    if source.failures:
+        return "failed before"
     if index is not None and index < price:
         return "unseen for long" if age > _LONG else "near the price"
     return "worth the price"
-
-
-def ways_of(sources: Sequence[StoredSource], rules: Rules) -> dict[str, Any]:
-    """`last` and `rest` of these sources under these rules."""
-
-    def rest(row: int) -> float:
-        own = sources[row].min_interval
-        return rules.min_interval if own is None else own
-
-    return {"last": lambda row: sources[row].last_crawl, "rest": rest}

@@ -125,11 +125,7 @@ def waiting(sources: Sequence[StoredSource], ages: Sequence[float]) -> list[floa
         return []
     # A source may be asked for several times; a fleet wants ids that differ.
     believed = [
-        replace(
-            source,
-            id=str(number),
-            arrival=source.arrival if source.estimate is None else source.estimate.arrival,
-        )
+        replace(source, id=str(number), arrival=source.arrives)
         for number, source in enumerate(sources)
     ]
     value: list[float] = fleet_of(believed).harvest.value(np.array(ages)).tolist()

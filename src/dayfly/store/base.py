@@ -148,6 +148,18 @@ class StoredSource(Listing, frozen=True, kw_only=True, gc=False):
         """What people call it."""
         return self.title or self.document_title or self.id
 
+    @property
+    def arrives(self) -> float:
+        """Items per second as far as we know; none where nobody answers and never showed one."""
+        if self.failures and self.last_new is None:
+            return 0.0
+        return self.arrival if self.estimate is None else self.estimate.arrival
+
+    @property
+    def publishes(self) -> float:
+        """Worth per second as far as we know; none if it is not crawled."""
+        return self.arrives * self.worth * self.weight if self.state is State.ACTIVE else 0.0
+
 
 class StoredItem(Struct, frozen=True, kw_only=True, gc=False):
     """One item, as first seen."""

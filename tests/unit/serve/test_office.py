@@ -265,6 +265,33 @@ def test_a_rehearsal_changes_nothing_and_says_why(office, store):
         office.ask("plan")
 
 
+@pytest.fixture
+def dead(store):
+    """Sources that have failed once or often, one of which has shown items before."""
+    for row, times in ((1, 1), (2, 3)):
+        until = NOW + 10.0 + 300.0 * 2.0**times
+        changed = {"failures": times, "last_crawl": NOW + 10.0, "not_before": until}
+        store.change([replace(store.sources()[row], **changed)])
+
+
+def test_a_rehearsal_takes_those_who_failed_to_fail_again(office, dead):
+    answer = office.ask("plan", seconds=86400.0, budget_per_s=1.0)
+    visits = {name: [v for v in answer["visits"] if v["id"] == name] for name in ("feed1", "feed2")}
+    for row, (name, first) in enumerate((("feed1", 600.0), ("feed2", 2400.0))):
+        waits = [visit["age_s"] for visit in visits[name]]
+        # Once a second it is decided; each wait is twice the one before.
+        expected = [first * 2.0**n for n in range(5 - row)]
+        assert waits[: len(expected)] == pytest.approx(expected, rel=0.1), name
+        assert {visit["why"] for visit in visits[name]} == {"failed before"}
+    assert all(visit["waiting"] == 0.0 for visit in visits["feed2"])
+    assert all(visit["waiting"] > 0.0 for visit in visits["feed1"])
+
+
+def test_who_never_answered_publishes_nothing_as_far_as_we_know(office, store, dead):
+    guess = store.sources()[0].arrival
+    assert office.ask("stats")["published_per_s"] == pytest.approx(2 * guess)
+
+
 def test_stats_count_what_was_caught_and_name_who_needs_a_look(office):
     answer = office.ask("stats")
     assert (answer["visits"], answer["value"], answer["wire_bytes"]) == (2, 4.0, 200)
