@@ -37,8 +37,8 @@ def print_plan(answer: dict[str, Any]) -> None:
     why = ", ".join(f"{n:,} {why}" for why, n in Counter(v["why"] for v in visits).most_common())
     print_line(
         f"{len(visits):,} visit{'s' * (len(visits) != 1)} to {answer['n_crawled']:,} of"
-        f" {answer['n_sources']:,} sources in {show_duration(answer['seconds_s'])} at {show_rate(answer['budget_per_s'])}"
-        + (f": {why}." if why else ".")
+        f" {answer['n_sources']:,} sources in {show_duration(answer['seconds_s'])}"
+        f" at {show_rate(answer['budget_per_s'])}" + (f": {why}." if why else ".")
     )
     value = show_number(answer["waiting"])
     print_line(f"About {value} in value would be caught, if rates are as believed.")
