@@ -74,9 +74,10 @@ def league(
     drift-v1     rates move                           drawn
     deaths-v1    sources fall silent and wake up      drawn
 
-    Recorded ones are read from the folder that DAYFLY_DATA names. Whatever is finished is kept, so
-    that a run which was interrupted goes on where it was, and only what has changed is played
-    again. Ends with 0 whether or not every aim is reached; the last line says.
+    Recorded ones are read from the folder that DAYFLY_DATA names; where nobody asked for one by
+    name and its file is not there, it is left out. Whatever is finished is kept, so that a run which
+    was interrupted goes on where it was, and only what has changed is played again. Ends with 0
+    whether or not every aim is reached; the last line says.
     """
     from dayfly.errors import MissingExtra
     from dayfly.lab import check_folder
@@ -118,10 +119,18 @@ def league(
 
 def _scenarios(names: tuple[str, ...], quick: bool) -> list[Scenario]:
     from dayfly.errors import UnknownName
+    from dayfly.lab.data import data_folder
     from dayfly.lab.league import SCENARIOS, find_scenario
 
+    if not names:
+        folder = data_folder()
+        there = {name: (folder / one.file).exists() for name, one in SCENARIOS.items() if one.file}
+        for name in (name for name, found in there.items() if not found):
+            said = f"dayfly: {name} is left out: {SCENARIOS[name].file} is not in {folder}"
+            click.echo(said, err=True)
+        names = tuple(name for name in SCENARIOS if there.get(name, True))
     try:
-        return [find_scenario(name, quick=quick) for name in dict.fromkeys(names or SCENARIOS)]
+        return [find_scenario(name, quick=quick) for name in dict.fromkeys(names)]
     except UnknownName as error:
         raise click.BadParameter(str(error), param_hint="'SCENARIO'") from None
 

@@ -22,7 +22,6 @@ TINY = Scenario(
     name="tiny-v1",
     about="Twenty sources.",
     load=twenty,
-    drawn=True,
     origin=START,
     history_days=2,
     days=5,
@@ -125,3 +124,17 @@ def test_where_ours_plays_it_is_compared_and_judged(run, monkeypatch):
     assert "than the best rival, proportional." in result.stdout
     assert "tiny-v1 6h × 1: margin over the field rules and rivals that played (2)" in result.stdout
     assert result.stdout.splitlines()[-1] == "These cells have no aims."
+
+
+def test_without_names_what_is_not_there_is_left_out(run, monkeypatch, tmp_path):
+    for name in list(SCENARIOS):
+        if name not in ("news-v1", "tiny-v1"):
+            monkeypatch.delitem(SCENARIOS, name)
+    monkeypatch.setenv("DAYFLY_DATA", str(tmp_path / "nowhere"))
+    result = run(*WHO, "--seeds", "1")
+    assert result.exit_code == 0, result.output
+    assert "news-v1 is left out: news_arrivals.csv.gz is not in" in result.stderr
+    assert "tiny-v1: " in result.stdout
+    by_name = run("news-v1", *WHO, "--seeds", "1")
+    assert by_name.exit_code == 1
+    assert "news_arrivals.csv.gz is needed and was looked for in" in by_name.output

@@ -28,7 +28,7 @@ def scenario(*, drawn):
         name="drawn-v1" if drawn else "recorded-v1",
         about="Twenty sources.",
         load=drawn_trace if drawn else partial(_always, 3),
-        drawn=drawn,
+        file="" if drawn else "recorded.csv.gz",
         origin=START,
         history_days=2,
         days=5,

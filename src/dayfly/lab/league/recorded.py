@@ -16,6 +16,9 @@ from dayfly.lab.data import data_file
 from dayfly.simulate import Trace
 
 _DAY = 86400.0
+#: The files; where they come from, docs/reference/data.md says.
+NEWS, SOCIAL = "news_arrivals.csv.gz", "social_arrivals_2020.csv.gz"
+FORUMS = "forum_posts.csv.gz"
 
 
 def news() -> Trace:
@@ -24,7 +27,7 @@ def news() -> Trace:
     An article is on several lists; its first line counts. Source 0 is an aggregator and left out.
     """
     columns = {"item_id": int, "source_id": int, "published": float}
-    lines = _lines("news_arrivals.csv.gz", columns)
+    lines = _lines(NEWS, columns)
     found = np.fromiter(lines, dtype="i8,i8,f8")
     item, source, published = (found[name] for name in ("f0", "f1", "f2"))
     _, first = np.unique(item, return_index=True)
@@ -34,14 +37,14 @@ def news() -> Trace:
 
 def social(begin: float, days: float) -> Trace:
     """Posts of the year's 1,134 accounts, each worth 1; an account may be silent all the time."""
-    lines = _lines("social_arrivals_2020.csv.gz", {"account_id": str, "t": float})
+    lines = _lines(SOCIAL, {"account_id": str, "t": float})
     return _cut(((name, time, 1.0) for name, time in lines), begin, days)
 
 
 def forums(begin: float, days: float) -> Trace:
     """Posts of 471 forums; a post is worth its score in the end, and nothing if that is below 0."""
     columns = {"subreddit": str, "created_utc": float, "score": float}
-    lines = _lines("forum_posts.csv.gz", columns)
+    lines = _lines(FORUMS, columns)
     return _cut(((name, time, max(score, 0.0)) for name, time, score in lines), begin, days)
 
 

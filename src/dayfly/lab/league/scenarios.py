@@ -36,7 +36,8 @@ class Scenario:
     about: str
     #: The trace; a drawn one depends on the seed, a recorded one is always the same.
     load: Callable[[int], Trace]
-    drawn: bool
+    #: The recorded file that it is read from; empty if it is drawn.
+    file: str = ""
     #: Where days are counted from, POSIX seconds; crawling starts on one day and ends with another.
     origin: float
     history_days: int
@@ -49,6 +50,11 @@ class Scenario:
     #: So many days at the end count as settled.
     settled_days: int = 30
     quick: bool = False
+
+    @property
+    def drawn(self) -> bool:
+        """Whether it is drawn anew for each seed."""
+        return not self.file
 
     @property
     def start(self) -> float:
@@ -96,7 +102,6 @@ def _synthetic(name: str, kind: str, about: str, laws: Laws | None = None) -> Sc
         name=name,
         about=f"1,000 sources drawn anew for each seed: {about}. 28 days after 14 of history.",
         load=partial(_draw, kind, laws),
-        drawn=True,
         origin=START,
         history_days=14,
         days=_DRAWN,
@@ -130,7 +135,7 @@ def _all() -> list[Scenario]:
             about="Articles of 6,626 publishers, 3 November 2020 to 31 January 2021; an aggregator"
             " is left out. 76 days after 14 of history.",
             load=_news,
-            drawn=False,
+            file=recorded.NEWS,
             origin=_NEWS,
             history_days=14,
             days=90,
@@ -143,7 +148,7 @@ def _all() -> list[Scenario]:
             about="Posts of 1,134 accounts, 1 August to 28 November 2020, in bursts. 106 days after"
             " 14 of history. About as many visits per source as in the news.",
             load=_social,
-            drawn=False,
+            file=recorded.SOCIAL,
             origin=_SOCIAL,
             history_days=14,
             days=_CUT,
@@ -156,7 +161,7 @@ def _all() -> list[Scenario]:
             " nothing where that is below 0. 106 days after 14 of history. About as many visits per"
             " source as in the news.",
             load=_forums,
-            drawn=False,
+            file=recorded.FORUMS,
             origin=_FORUMS,
             history_days=14,
             days=_CUT,
