@@ -74,10 +74,10 @@ def league(
     drift-v1     rates move                           drawn
     deaths-v1    sources fall silent and wake up      drawn
 
-    Recorded ones are read from the folder that DAYFLY_DATA names; where nobody asked for one by
-    name and its file is not there, it is left out. Whatever is finished is kept, so that a run which
-    was interrupted goes on where it was, and only what has changed is played again. Ends with 0
-    whether or not every aim is reached; the last line says.
+    Recorded ones are read from the folder that DAYFLY_DATA names; one that nobody asked for by name
+    is left out if its file is not there. Whatever is finished is kept, so that a run which was
+    interrupted goes on where it was, and only what has changed is played again. Ends with 0 whether
+    or not every aim is reached; the last line says.
     """
     from dayfly.errors import MissingExtra
     from dayfly.lab import check_folder
