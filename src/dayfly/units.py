@@ -80,6 +80,7 @@ def parse_budget(text: str) -> tuple[float, float]:
 
 
 def _rate(text: str) -> tuple[float, float]:
+    """What is written as so many per time; per second, and the time."""
     stripped = text.strip()
     match = _RATE.match(stripped) if len(stripped) <= _LONGEST else None
     unit = match and _SECONDS.get(match[3].lower())

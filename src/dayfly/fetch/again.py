@@ -2,29 +2,35 @@
 
 The text is cut into items where their tags begin. Items that are, byte for byte, in the document
 that was read last are taken out, and the rest, a feed of the new items alone, is read as any other.
-What was taken out was well-formed then and is now, so the rest is exactly if the whole is; if it is
-not, or if anything else does not add up, the whole is read.
+Each item that is taken out was well-formed by itself, so the rest is well-formed if the whole is.
+If it is not, or if anything else does not add up, the whole is read.
 
-Where cutting is right, counting tells: a document is remembered only if as many items were read as
-tags were found. So a tag inside a comment or a quotation is never taken for an item.
+A tag may also stand in a comment or a quotation. So a document is remembered only if it holds no
+more tags that look like an item's than items were read: then each of them is one.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from array import array
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container
+from dataclasses import replace
 
 from dayfly.fetch.feeds import ITEMS, Feed
-from dayfly.fetch.gate import Malformed
+from dayfly.fetch.gate import Unreadable
+from dayfly.fetch.identity import clean
 from dayfly.fetch.shown import Showing
 
 #: How items begin and end, by the name of the first element. Others are read whole each time.
-_TAGS = {
+_MARKS = {
     "rss": (b"<item>", b"</item>"),
     "rdf": (b"<item ", b"</item>"),
     "feed": (b"<entry>", b"</entry>"),
 }
+#: Whatever may be an item to a reader of feeds, or look like one.
+_LOOKS = re.compile(rb"<(?:[^\s<>/:]*:)?(?:item|entry)[\s/>]", re.IGNORECASE)
+_SPACE = b" \t\r\n"
 
 
 def read_again(
@@ -57,15 +63,16 @@ def read_again(
     >>> [entry.id for entry in feed.entries], len(showing)
     (['2'], 2)
     """
-    if root not in _TAGS:
+    cut = _cut(text, *_MARKS[root]) if root in _MARKS else None
+    if cut is None:
         return read(text), None
-    cut = _Cut(text, *_TAGS[root])
-    found = None if before is None else _only_new(cut, before, read)
-    if found is not None:
-        return found
+    if before is not None:
+        found = _only_new(cut, before, read)
+        if found is not None:
+            return found
     feed = read(text)
-    names = _names(feed, cut.numbers)
-    if names is None or not cut.whole:
+    names = _names(feed, text, len(cut.numbers))
+    if names is None:
         return feed, None
     return feed, Showing(array("q", cut.numbers), array("q", names), array("d", _dates(feed)))
 
@@ -73,22 +80,10 @@ def read_again(
 class _Cut:
     """A text in pieces: what comes before the first item, the items, what comes after the last."""
 
-    def __init__(self, text: bytes, begins: bytes, ends: bytes) -> None:
-        self._begins, self._ends = begins, ends
-        self._head, *pieces = text.split(begins)
-        self._tail = b""
-        if pieces:
-            last, end, self._tail = pieces[-1].partition(ends)
-            pieces[-1] = last + end
-        self._pieces = [piece.rstrip() for piece in pieces]
+    def __init__(self, head: bytes, begins: bytes, pieces: list[bytes], tail: bytes) -> None:
+        self._head, self._begins, self._pieces, self._tail = head, begins, pieces, tail
         #: A number for each item.
-        self.numbers = [hash(piece) for piece in self._pieces]
-
-    @property
-    def whole(self) -> bool:
-        """Whether each piece is an item, all of it and nothing else."""
-        ends = self._ends
-        return ends not in self._tail and all(piece.endswith(ends) for piece in self._pieces)
+        self.numbers = [hash(piece) for piece in pieces]
 
     def without(self, known: Container[int]) -> bytes:
         """The text without the items that have these numbers."""
@@ -97,35 +92,50 @@ class _Cut:
         return b"".join((self._head, *left, self._tail))
 
 
+def _cut(text: bytes, begins: bytes, ends: bytes) -> _Cut | None:
+    """A text in pieces; None unless each is an item, all of it and nothing else."""
+    head, *pieces = text.split(begins, ITEMS + 1)
+    # What a document declares itself may give the same bytes another meaning the next time.
+    if not pieces or len(pieces) > ITEMS or b"<!ENTITY" in head:
+        return None
+    last, end, tail = pieces[-1].partition(ends)
+    pieces[-1] = last + end
+    pieces = [piece.rstrip(_SPACE) for piece in pieces]
+    if ends in tail or not all(piece.endswith(ends) for piece in pieces):
+        return None
+    return _Cut(head, begins, pieces, tail)
+
+
 def _only_new(
     cut: _Cut, before: Showing, read: Callable[[bytes], Feed]
-) -> tuple[Feed, Showing | None] | None:
+) -> tuple[Feed, Showing] | None:
     """As `read_again`; None where the whole must be read."""
-    known, shown = set(before.pieces), set(cut.numbers)
-    if len(cut.numbers) > ITEMS or not cut.whole:
-        return None
+    known, here = set(before.pieces), set(cut.numbers)
+    rest = cut.without(known)
     try:
-        feed = read(cut.without(known))
-    except Malformed:
+        feed = read(rest)
+    except Unreadable:
         return None
     new = [number for number in cut.numbers if number not in known]
-    names = _names(feed, new)
+    names = _names(feed, rest, len(new))
     if names is None:
         return None
-    kept, gone = before.without([at for at, one in enumerate(before.pieces) if one not in shown])
-    if len(kept) + len(new) != len(cut.numbers) or not set(kept.names).isdisjoint(names):
+    kept, gone = before.without([at for at, one in enumerate(before.pieces) if one not in here])
+    if not set(kept.names).isdisjoint(names):
         return None  # an id that several items share is none; see `identity`
-    # An item that was rewritten keeps its name.
-    fresh = [at for at, name in enumerate(names) if name not in gone]
     showing = kept.plus(new, names, _dates(feed))
-    feed.entries = [feed.entries[at] for at in fresh]
-    return feed, showing
+    # An item that was rewritten keeps its name.
+    named = zip(feed.entries, names, strict=True)
+    return replace(feed, entries=[entry for entry, name in named if name not in gone]), showing
 
 
-def _names(feed: Feed, pieces: Sequence[int]) -> list[int] | None:
-    """A number for the name of each item; None unless pieces, items and names are as many."""
-    names = [entry.id or entry.link for entry in feed.entries]
-    if feed.truncated or not (len(pieces) == len(names) == len(set(names))) or "" in names:
+def _names(feed: Feed, text: bytes, pieces: int) -> list[int] | None:
+    """A number for the name of each item; None unless each piece of the text is one, with a name.
+
+    What the reader found and what looks like an item must be as many: then they are the same.
+    """
+    names = [clean(entry.id or entry.link) for entry in feed.entries]
+    if not len(_LOOKS.findall(text)) == pieces == len(names) == len(set(names)) or "" in names:
         return None
     return [hash(name) for name in names]
 

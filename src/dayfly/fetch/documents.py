@@ -158,14 +158,16 @@ def root_of(start: bytes) -> str:
 
 
 def _feed(text: bytes, root: str, url: str, now: float, before: Showing | None) -> Document:
+    def read(text: bytes) -> Feed:
+        return read_feed(text, now, url)
+
     try:
-        feed, showing = read_again(text, root, before, lambda text: read_feed(text, now, url))
-        return _document(feed, showing)
+        return _document(*read_again(text, root, before, read))
     except Malformed:
         mended = mend(text)
         if mended == text:
             raise
-        return _document(read_feed(mended, now, url), malformed=True)
+        return _document(*read_again(mended, root, before, read), malformed=True)
 
 
 def _sitemap(text: bytes, url: str, now: float) -> Document:

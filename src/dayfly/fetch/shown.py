@@ -2,7 +2,7 @@
 
 A feed that has changed shows mostly what it showed before, byte for byte. Of each item of its last
 document three numbers are remembered: one that stands for its bytes, one for its name, and its
-date; twenty-four bytes. What was shown counts as known only if that very document is the one that
+date. What was shown counts as known only if that very document is the one that
 the store has of the source, by its digest: a visit that could not be stored leaves another one
 there, and then everything is read.
 """
@@ -14,8 +14,8 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-#: Items that are remembered in all; 72 MB.
-_MOST = 3_000_000
+#: Bytes that are remembered in all; of each item, and beside them of each document.
+_MOST, _ITEM, _DOCUMENT = 128 << 20, 24, 600
 
 
 class Showing(Struct, frozen=True, gc=False):
@@ -55,7 +55,7 @@ class Shown:
     """
 
     def __init__(self, most: int = _MOST) -> None:
-        self._most, self._count = most, 0
+        self._most, self._size = most, 0
         self._documents: dict[int, tuple[str, Showing]] = {}
 
     def of(self, row: int, digest: str) -> Showing | None:
@@ -65,12 +65,17 @@ class Shown:
 
     def keep(self, row: int, digest: str, showing: Showing | None) -> None:
         """What a document showed, None if that is not known; the oldest make room."""
-        old = self._documents.pop(row, None)
-        if old is not None:
-            self._count -= len(old[1])
-        if showing and digest:
+        self._forget(row)
+        if showing is not None and digest:
             self._documents[row] = (digest, showing)
-            self._count += len(showing)
-        while self._count > self._most:
-            oldest = next(iter(self._documents))
-            self._count -= len(self._documents.pop(oldest)[1])
+            self._size += _size(showing)
+        while self._size > self._most:
+            self._forget(next(iter(self._documents)))
+
+    def _forget(self, row: int) -> None:
+        if row in self._documents:
+            self._size -= _size(self._documents.pop(row)[1])
+
+
+def _size(showing: Showing) -> int:
+    return _DOCUMENT + _ITEM * len(showing)

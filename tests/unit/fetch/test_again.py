@@ -182,6 +182,70 @@ def test_what_only_looks_like_an_item_has_the_whole_read(text):
     assert len(found) == 31
 
 
+def test_a_quoted_item_beside_one_that_is_written_differently():
+    one, two = b"<item><guid>1</guid></item>", b"<item><guid>2</guid></item>"
+    for real in (b"<item a='1'><guid>9</guid></item>", b"<item ><guid>9</guid></item>",
+                 b"<ITEM><guid>9</guid></ITEM>", b"<entry><guid>9</guid></entry>",
+                 b"<x:item xmlns:x='y'><guid>9</guid></x:item>"):  # fmt: skip
+        for first in (real + b"<!-- " + one + b" -->", b"<!-- " + one + b" -->" + real):
+            found, _, _ = twice(rss(first), rss(two, one))
+            assert found == ["2", "1"], first
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        rss(item(1), b"<link>http://example.org/</link>", item(2)),
+        rss(item(1), b"<!-- and then -->", item(2)),
+        rss(item(1), "\u2003".encode(), item(2)),
+        rss(item(1), item(2)) + b"<!-- </item> -->",
+        rss(item(1), item(2)).replace(b"</channel>", b"<!-- </item> --></channel>"),
+        rss(item(1), b"<item><title>no name</title></item>"),
+        rss(item(99), item(99)),
+        rss(item(1), b"<item/>"),
+        rss(item(1), b"<item b='2'><guid>2</guid></item>"),
+        rss(b"<item b='2'><guid>2</guid></item>", item(1)),
+        b"<!DOCTYPE rss [<!ENTITY a 'x'>]>" + rss(item(1, b"<title>&a;</title>"), item(2)),
+        b"<rss/>",
+    ],
+)
+def test_what_cannot_be_cut_for_certain_is_not_remembered(text):
+    feed, showing = read_again(text, "rss", None, partial(read_feed, now=NOW))
+    assert showing is None
+    # Nor is it cut the next time, whatever else is known.
+    _, before = read_again(rss(*OLD), "rss", None, partial(read_feed, now=NOW))
+    again, _ = read_again(text, "rss", before, partial(read_feed, now=NOW))
+    assert again.entries == feed.entries
+
+
+def test_names_that_are_the_same_to_the_store_are_the_same():
+    odd = [b"<item><guid>a%sb</guid></item>" % gap for gap in (b" ", b"  ")]
+    _, showing, _ = twice(rss(*OLD), rss(*odd, *OLD))
+    assert showing is None
+
+
+def test_an_old_item_twice_is_still_one():
+    found, showing, share = twice(rss(*OLD), rss(item(31), *OLD, OLD[3]))
+    assert (found, len(showing)) == (["31"], 31)
+    assert share < 0.05
+
+
+def test_what_no_feed_may_hold_between_its_items_is_not_overlooked():
+    with pytest.raises(Malformed):
+        twice(rss(*OLD), rss(OLD[0] + b"\f", *OLD[1:]))
+
+
+def test_a_mended_feed_is_not_read_whole_again_either():
+    def read(text, before=None):
+        return read_strictly(text, "auto", "", "http://example.org/", NOW, before)
+
+    amiss = [item(number, b"<title>this & that</title>") for number in range(31)]
+    first = read(rss(*amiss[1:]))
+    assert (len(first.items), first.malformed) == (30, True)
+    second = read(rss(*amiss), first.showing)
+    assert ([one.key for one in second.items], second.malformed) == (["0"], True)
+
+
 def test_an_id_that_is_used_again_for_something_else():
     other = b"<item><guid>30</guid><link>http://example.org/other</link></item>"
     found, showing, _ = twice(rss(*OLD), rss(other, *OLD))

@@ -192,6 +192,7 @@ def test_F03_the_host_that_is_checked_is_the_host_that_is_dialled(rest, web):
         ("127.0.0.1/32:0", "no port"),
         ("127.0.0.1/99:80", "no network"),
         ("localhost:80", "no network"),
+        ("127.0.0.1:" + "9" * 5000, "no port"),
         ("127.0.0.1/8:80", "the network that this address is in is 127.0.0.0/8"),
         ("[fd00::1/64]:80", "the network that this address is in is fd00::/64"),
     ],

@@ -70,12 +70,12 @@ def test_the_documents_read_longest_ago_make_room():
     def kept():
         return [len(shown.of(row, "digest") or ()) for row in range(4)]
 
-    shown = Shown(most=4)
+    shown = Shown(most=2 * (600 + 2 * 24))  # two documents of two items
     for row in range(3):
         shown.keep(row, "digest", showing(2))
     assert kept() == [0, 2, 2, 0]
     shown.keep(1, "digest", None)
     shown.keep(0, "digest", showing(2))
     assert kept() == [2, 0, 2, 0]
-    shown.keep(3, "digest", showing(5))
+    shown.keep(3, "digest", showing(100))
     assert kept() == [0, 0, 0, 0]
