@@ -1,6 +1,17 @@
-"""`python -m dayfly` is `dayfly`."""
+"""The `dayfly` command, also as `python -m dayfly`."""
 
-from dayfly.cli import main
+import sys
+
+
+def main() -> None:
+    """Entry point; Ctrl-C while it is still being loaded is no accident either."""
+    try:
+        from dayfly.cli import main as command
+
+        command()
+    except KeyboardInterrupt:
+        sys.exit(130)
+
 
 if __name__ == "__main__":
     main()

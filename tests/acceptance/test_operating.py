@@ -160,12 +160,13 @@ def test_it_crawls_a_list_and_ends_in_time(here):
     assert not (here / "dayfly.db.sock").exists()
 
 
-def test_D15_sigterm_under_load_ends_within_ten_seconds_and_loses_nothing(here):
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_D15_sigterm_under_load_ends_within_ten_seconds_and_loses_nothing(here, number):
     with Web(slow_feeds=5) as web:
         with running(listed(here, web), *web.allowed) as (process, lines):
             until(lambda: len(events(lines, "visit")) >= 5)
             began = time.monotonic()
-            process.send_signal(signal.SIGTERM)
+            process.send_signal(number)
             assert process.wait(30) == 0
             # Ten seconds are promised; the machine may pause us for some.
             assert time.monotonic() - began < 25
@@ -301,6 +302,45 @@ def test_on_a_terminal_there_is_a_live_view_and_ctrl_c_ends_it(here):
     assert os.waitstatus_to_exitcode(status) == 0
     assert b"Nothing is lost." in shown
     assert shown.rindex(b"\x1b[?25h") > shown.rindex(b"\x1b[?25l")  # the cursor is back
+
+
+def test_a_terminal_that_is_closed_ends_it_as_well(here):
+    import pty
+
+    with Web() as web:
+        command = [sys.executable, "-m", "dayfly", "run", str(listed(here, web))]
+        process, terminal = pty.fork()
+        if process == 0:
+            os.environ["TERM"] = "xterm"
+            os.execv(command[0], [*command, "--budget", "600/min", *web.allowed])
+        shown = b""
+        while b"30 new" not in shown:
+            shown += os.read(terminal, 65536)
+        os.close(terminal)
+        try:
+            until(lambda: not (here / "dayfly.db.sock").exists(), 30.0)
+            until(lambda: not (here / "dayfly.db.lock").exists(), 30.0)
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+            os.waitpid(process, 0)
+    assert lost_claims(here / "dayfly.db") == []
+    assert len(invoke("items", "--format", "jsonl").output.splitlines()) == 30
+
+
+def test_where_nobody_reads_the_log_any_more_it_ends_and_says_why(here):
+    with Web() as web:
+        command = [sys.executable, "-m", "dayfly", "run", str(listed(here, web)), *web.allowed]
+        with subprocess.Popen(
+            [*command, "--budget", "600/min", "--for", "60s"],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        ) as process:  # fmt: skip
+            process.stdout.readline()
+            process.stdout.close()
+            assert process.wait(40) == 1
+            said = process.stderr.read().decode()
+    assert said == "dayfly: the log cannot be written any more; stopped, and nothing is lost\n"
+    assert lost_claims(here / "dayfly.db") == []
 
 
 def test_follow_tells_what_comes_in(here):

@@ -22,7 +22,7 @@ _LINE_EVERY = 6 * 3600.0
 #: Frames of the live view per real second.
 _FRAMES = 2.0
 _NEXT = {
-    "run feeds.opml --budget 60/min": "crawl your own feeds (also a list of addresses, or CSV)",
+    "run feeds.opml --budget 60/min --contact YOUR_PAGE": "crawl your own feeds (or a list, CSV)",
     "run feeds.opml --budget 60/min --dry-run": "what the next hour would bring, and why",
     "plan examples/feeds.csv --budget 60/day": "a visiting plan for any other crawler",
     "league bursty-v1 --quick": "every rule of the field on a drawn trace",

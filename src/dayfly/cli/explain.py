@@ -86,17 +86,19 @@ def _who(answer: dict[str, Any]) -> list[tuple[str, str]]:
 def _belief(answer: dict[str, Any], now: float) -> list[tuple[str, str]]:
     from dayfly.cli.output import show_number
 
-    seen = answer["last_crawl_at"] is not None
+    visited, asked = answer["last_crawl_at"] is not None, answer["failures"] > 0
+    seen = visited and not (asked and answer["last_new_at"] is None)
+    never = "it never answered" if visited else "it was never visited"
     rate = show_rate(answer["arrival_per_s"])
     facts = [
-        ("publishes", f"about {rate}" if seen else f"{rate}, a guess: it was never visited"),
+        ("publishes", f"about {rate}" if seen else f"{rate}, a guess: {never}"),
         (
             "half-life",
             f"{show_duration(answer['half_life_s'])} until an item has lost half its worth",
         ),
         ("worth", f"{show_number(answer['worth'])} per new item, weight {answer['weight']:g}"),
     ]
-    if seen:
+    if visited:
         result = " ".join(filter(None, (answer["last_status"], answer["last_reason"])))
         facts.append(("last visit", f"{show_since(answer['last_crawl_at'], now)}: {result}"))
         facts.append(("last new item", show_since(answer["last_new_at"], now)))

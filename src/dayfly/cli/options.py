@@ -14,6 +14,8 @@ from dayfly.units import parse_budget, parse_duration
 if TYPE_CHECKING:
     from dayfly.model import Fleet
 
+#: The longest duration that anybody means, seconds.
+_LONGEST = 1000 * 366 * 86400.0
 #: Cost units per second beyond which a budget is a typing error.
 _MOST = 1e12
 
@@ -40,8 +42,8 @@ class Budget:
 def duration(text: str) -> float:
     """Seconds in what was typed for a duration."""
     seconds = _parsed_duration(text)
-    if not 0 < seconds < math.inf:
-        raise click.BadParameter(f"must be positive, got {text}")
+    if not 0 < seconds <= _LONGEST:
+        raise click.BadParameter(f"must be positive, and at most 1,000 years, got {text}")
     return seconds
 
 

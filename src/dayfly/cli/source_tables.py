@@ -21,7 +21,7 @@ def print_sources(sources: Sequence[dict[str, Any]], now: float) -> None:
                 state_of(one),
                 show_since(one["last_crawl_at"], now),
                 show_since(one["last_new_at"], now),
-                show_rate(one["arrival_per_s"]),
+                shown_rate(one),
                 str(one["failures"]),
             ]
             for one in sources
@@ -29,6 +29,13 @@ def print_sources(sources: Sequence[dict[str, Any]], now: float) -> None:
         texts=3,
     )
     print_line(f"{len(sources):,} sources.")
+
+
+def shown_rate(source: dict[str, Any]) -> str:
+    """How much it publishes as far as we know; nothing is known of who never showed an item."""
+    if source["failures"] and source["last_new_at"] is None:
+        return "–"
+    return show_rate(source["arrival_per_s"])
 
 
 def print_source(source: dict[str, Any], now: float) -> None:
@@ -82,7 +89,7 @@ def _settings(source: dict[str, Any]) -> list[tuple[str, str]]:
 
 def _condition(source: dict[str, Any], now: float) -> list[tuple[str, str]]:
     facts = [
-        ("publishes", show_rate(source["arrival_per_s"])),
+        ("publishes", shown_rate(source)),
         ("last visit", show_since(source["last_crawl_at"], now)),
         ("last new item", show_since(source["last_new_at"], now)),
     ]

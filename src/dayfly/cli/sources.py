@@ -214,6 +214,8 @@ def export(
     form = form or _form_of(out or "")
     with database.office_of(db, config) as office:
         found = office.ask("sources.list", tag=tag)["sources"]
+    if not found and tag is not None:
+        raise BadInput(f"no source has the tag {tag!r}; nothing was written")
     written = "".join(FORMATS[form](found))
     if out is None:
         click.echo(written, nl=False)

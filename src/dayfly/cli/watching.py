@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
 import sys
@@ -41,15 +42,18 @@ class _Signals:
 
     def __init__(self, loop: Loop, told: Watch) -> None:
         self._loop, self._told, self._asked = loop, told, False
+        self._heard = [signal.SIGINT, signal.SIGTERM]
+        if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:  # as nohup has it
+            self._heard.append(signal.SIGHUP)
 
     def __enter__(self) -> None:
         running = asyncio.get_running_loop()
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in self._heard:
             running.add_signal_handler(number, self._stop, number)
 
     def __exit__(self, *_: object) -> None:
         running = asyncio.get_running_loop()
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in self._heard:
             running.remove_signal_handler(number)
 
     def _stop(self, number: int) -> None:
@@ -100,7 +104,12 @@ class Watch:
     async def draw(self) -> None:
         """Frame after frame."""
         while self._screen is not None:
-            self._screen.refresh()
+            try:
+                self._screen.refresh()
+            except OSError:  # the terminal was closed
+                self._screen = None
+                if self._loop is not None:
+                    self._loop.stop()
             await asyncio.sleep(1.0 / _FRAMES)
 
     def tell(self, news: Any) -> None:
@@ -142,7 +151,9 @@ class Watch:
                 value=round(counts.value, 6), failed=counts.failed, refused=counts.refused,
                 abandoned=counts.abandoned,
             )  # fmt: skip
-            return int(self._log.broken)
+            if self._log.broken:
+                raise OSError("the log cannot be written any more; stopped, and nothing is lost")
+            return 0
         from dayfly.cli.output import print_line, show_number, show_share
 
         share = ""
@@ -158,5 +169,6 @@ class Watch:
     def close(self) -> None:
         """Give the terminal back."""
         if self._screen is not None:
-            self._screen.stop()
+            with contextlib.suppress(OSError):  # there may be no terminal any more
+                self._screen.stop()
             self._screen = None

@@ -29,6 +29,7 @@ COLUMNS = tuple(key for key in SOURCE_KEYS if key not in ("headers", "select", "
 
 _FORMATS = {".opml": "opml", ".xml": "opml", ".csv": "csv", ".toml": "toml", ".txt": "text"}
 _TOML = re.compile(rb"^[ \t]*\[\[[ \t]*sources[ \t]*\]\]", re.M)
+_COMMENT = re.compile(r"(?:^|\s)#.*")
 _BREAKS = re.compile(rb"\r\n|\n|\r")
 
 
@@ -114,8 +115,9 @@ def _csv(content: bytes, name: str, problems: list[str]) -> Iterator[Entry]:
 
 def _text(content: bytes, name: str, problems: list[str]) -> Iterator[Entry]:
     for number, line in enumerate(_lines(content, name, problems), start=1):
-        entry = line.strip()
-        if entry and not entry.startswith("#"):
+        # A # within an address is part of it.
+        entry = _COMMENT.sub("", line).strip()
+        if entry:
             yield SourceSettings(url=entry), f"{name}, line {number}"
 
 

@@ -80,19 +80,25 @@ class Admission:
         if not found:
             return ""
         who = "1 source is" if len(found) == 1 else f"{len(found):,} sources are"
+        others = len(set(found)) - 1
+        more = f" and {others:,} more such" if others else ""
         return (
             f"{who} at an address that is not public and cannot be visited without"
-            f" --allow {found[0]}"
+            f" --allow {found[0]}{more}"
         )
 
     def let_in(self, sources: Sequence[StoredSource], rest: float) -> list[StoredSource]:
         """Sources that were refused by the guard alone, and that --allow names by now.
 
-        Nobody asked for that wait but ourselves. The minimum interval holds for them all the same.
+        Nobody asked for that wait but ourselves, and they have not failed. The minimum interval
+        holds for them all the same.
         """
         return [
             replace(
-                source, not_before=(source.last_crawl or 0.0) + rest, why_not="minimum interval"
+                source,
+                not_before=(source.last_crawl or 0.0) + rest,
+                why_not="minimum interval",
+                failures=0,
             )
             for source in sources
             if source.why_not == "guard" and self._opened(source.url)

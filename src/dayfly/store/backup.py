@@ -8,6 +8,7 @@ import sqlite3
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import quote
 
 from dayfly.errors import StoreError
@@ -57,13 +58,13 @@ def restore(backup: str | os.PathLike[str], path: str | os.PathLike[str]) -> Pat
     if source == target:
         raise StoreError(f"{backup} is the store itself; name a backup")
     with owned(path), _draft(target) as draft:
-        _copy(backup, source, draft, _fence(target))
+        _copy(backup, source, draft, _left(target))
         aside = _put_aside(target)
         _put(draft, target)
     return aside
 
 
-def _copy(said: str | os.PathLike[str], source: Path, draft: Path, fence: int) -> None:
+def _copy(said: str | os.PathLike[str], source: Path, draft: Path, left: _Left) -> None:
     """A checked copy of a backup, brought to our schema."""
     if source.is_dir():
         raise StoreError(f"{said} is a folder; name a file that `dayfly backup` has written")
@@ -90,21 +91,25 @@ def _copy(said: str | os.PathLike[str], source: Path, draft: Path, fence: int) -
                     f"{said} is a copy of a store that was not closed, and its log is missing; "
                     f"name a file that `dayfly backup` has written"
                 )
-            _settle(copy, fence)
+            _settle(copy, left)
             _refuse_if_damaged(said, copy)
     except sqlite3.Error as error:
         raise told(said, error) from error
 
 
-def _settle(copy: sqlite3.Connection, fence: int | None) -> None:
+def _settle(copy: sqlite3.Connection, left: _Left | None) -> None:
     """Make the copy one file that was closed, without visits under way."""
     copy.execute("PRAGMA journal_mode = DELETE")
     copy.execute("BEGIN IMMEDIATE")
     copy.execute("UPDATE owner SET opened = 0")
     copy.execute("DELETE FROM claim")
-    if fence is not None:
-        # Whoever owned the earlier file must not be taken for the owner of this one.
-        copy.execute("UPDATE owner SET fence = max(fence, ?) + 1", (fence,))
+    if left is not None:
+        # Whoever owned the earlier file must not be taken for the owner of this one, and a number
+        # that was told of one item must not be given to another.
+        copy.execute(
+            "UPDATE owner SET fence = max(fence, ?) + 1, items = max(items, ?)",
+            (left.fence, left.items),
+        )
     copy.execute("COMMIT")
 
 
@@ -115,20 +120,27 @@ def _refuse_if_damaged(said: str | os.PathLike[str], copy: sqlite3.Connection) -
         raise StoreError(f"{said} is damaged: {problems[0]}{more}; nothing was put in place")
 
 
-def _fence(target: Path) -> int:
-    """The fence of the file that is to be replaced, as far as it can be read.
+class _Left(NamedTuple):
+    """What the file that is to be replaced had counted."""
 
-    If it was not closed, the last owners are in its log alone; without the log it may still be
-    read where the log cannot.
+    fence: int = 0
+    items: int = 0
+
+
+def _left(target: Path) -> _Left:
+    """The counts of the file that is to be replaced, as far as they can be read.
+
+    If it was not closed, the last ones are in its log alone; without the log it may still be read
+    where the log cannot.
     """
-    fences = [0]
+    found = [_Left()]
     for options in ("mode=ro", _UNTOUCHED):
         with (
             contextlib.suppress(sqlite3.Error),
             contextlib.closing(_read_only(target, options)) as db,
         ):
-            fences += (int(fence) for (fence,) in db.execute("SELECT fence FROM owner"))
-    return max(fences)
+            found += (_Left(*counts) for counts in db.execute("SELECT fence, items FROM owner"))
+    return _Left(*map(max, zip(*found, strict=True)))
 
 
 def _put_aside(target: Path) -> Path | None:

@@ -35,8 +35,10 @@ def owned(path: str | os.PathLike[str]) -> Iterator[None]:
     name = f"{os.path.realpath(path)}.lock"
     descriptor = _locked(path, name)
     try:
-        os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, f"{process}\n".encode(), 0)
+        # For those who come second. A full disk need not take it: that is told by who writes more.
+        with contextlib.suppress(OSError):
+            os.ftruncate(descriptor, 0)
+            os.pwrite(descriptor, f"{process}\n".encode(), 0)
         yield
     finally:
         if os.getpid() == process:
@@ -52,6 +54,8 @@ def _locked(path: str | os.PathLike[str], name: str) -> int:
     while True:
         try:
             descriptor = os.open(name, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW, 0o600)
+        except FileNotFoundError as error:
+            raise StoreError(f"{path}: its folder is not there; make it first") from error
         except OSError as error:
             said = f"{path} cannot be locked: {name}: {error.strerror or error}"
             raise StoreError(said) from error

@@ -193,6 +193,7 @@ def test_export_as_json_and_by_tag():
     assert found["sources"] == listed()
     assert run("export", "--format", "text", "--tag", "x").stdout == "https://a.example/\n"
     assert run("export").stdout.startswith('<?xml version="1.0"')
+    assert "no source has the tag 'typo'" in run("export", "--tag", "typo", code=1).stderr
 
 
 class Discovers:

@@ -93,6 +93,13 @@ def test_text(read):
     ]
 
 
+def test_comments_begin_with_a_line_or_after_a_space(read):
+    text = "https://a.example/feed   # the best\nhttps://b.example/#part\n\t# none\n"
+    found = read("feeds.txt", text)
+    assert [one.url for one in found.listings] == ["https://a.example/feed", "https://b.example/"]
+    assert found.problems == []
+
+
 def test_csv(read):
     found = read("feeds.csv", CSV)
     one, other = found.listings

@@ -83,7 +83,7 @@ def test_a_contact_is_somewhere_to_turn_to(text):
 
 def refused(number: int, **changes) -> StoredSource:
     url = f"http://127.0.0.{number}:8080/"
-    known = {"why_not": "guard", "not_before": 9000.0, "last_crawl": 100.0}
+    known = {"why_not": "guard", "not_before": 9000.0, "last_crawl": 100.0, "failures": 4}
     return StoredSource(row=number, id=str(number), url=url, **known | changes)
 
 
@@ -92,10 +92,12 @@ def test_a_forgotten_allowance_is_told_and_mended_by_the_next_start():
     before = Admission(Run(db=Path("x.db"), budget=1.0))
     assert before.let_in(sources, 300.0) == []
     assert "3 sources are at an address" in before.closed(sources)
-    assert "--allow 127.0.0.2/32:8080" in before.closed(sources)
+    assert before.closed(sources).endswith("--allow 127.0.0.2/32:8080 and 1 more such")
+    assert before.closed(sources[:1]).endswith("--allow 127.0.0.2/32:8080")
     after = Admission(Run(db=Path("x.db"), budget=1.0, allow=("127.0.0.2/32:8080",)))
     (let_in,) = after.let_in(sources, 300.0)
     assert (let_in.row, let_in.not_before, let_in.why_not) == (2, 400.0, "minimum interval")
+    assert let_in.failures == 0
     assert after.closed(sources[:1]) == ""
     copies = [
         RobotsCopy(origin="http://127.0.0.2:8080", outcome="unreachable", reason="guard: no"),

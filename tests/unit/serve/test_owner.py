@@ -273,7 +273,7 @@ def test_a_second_owner_is_told_what_to_do(tmp_path):
 def test_D07_a_folder_that_cannot_be_written_is_told_at_once_and_for_what_it_is(tmp_path):
     nowhere = tmp_path / "none" / "d.db"
     begun = time.monotonic()
-    with pytest.raises(StoreError, match="cannot be locked") as error, taken(nowhere):
+    with pytest.raises(StoreError, match="its folder is not there") as error, taken(nowhere):
         pass
     assert "stop that one" not in str(error.value)
     (tmp_path / "d.db").write_bytes(b"")

@@ -172,6 +172,23 @@ def test_the_owner_of_the_earlier_file_cannot_write_to_the_restored_one(tmp_path
     again.close()
 
 
+def test_a_number_that_was_told_of_an_item_is_not_given_to_another(tmp_path):
+    store = opened(tmp_path / "s.db")
+    fence = store.own()
+    store.record(record(store, crawl(0, "a", time=1.0)), fence)
+    store.backup(tmp_path / "copy.db")
+    store.record(record(store, crawl(0, "b", "c", time=2.0)), fence)
+    told = {item.number: item.key for item in store.items()}
+    store.close()
+    restore(tmp_path / "copy.db", tmp_path / "s.db")
+    again = SqliteStore(tmp_path / "s.db")
+    assert [item.key for item in again.items()] == ["a"]
+    again.record(record(again, crawl(0, "c", time=3.0)), again.own())
+    assert [item.number for item in again.items() if item.number not in told] == [max(told) + 1]
+    assert again.check() == []
+    again.close()
+
+
 def test_nor_can_one_who_died_before_its_fence_left_the_log(tmp_path):
     path = tmp_path / "s.db"
     store = opened(path)
