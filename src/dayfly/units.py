@@ -72,9 +72,9 @@ def parse_budget(text: str) -> tuple[float, float]:
     if len(stripped) <= _LONGEST and re.fullmatch(_NUMBER, stripped):
         if float(stripped) == 0:
             return 0.0, 1.0
-        said = _shown(text)
+        number = stripped.lstrip("+-")
         raise BadInput(
-            f"{said} per what? write for example {stripped}/min, {stripped}/h, {stripped}/day"
+            f"{_shown(text)} per what? write for example {number}/min, {number}/h, {number}/day"
         )
     return _rate(text)
 

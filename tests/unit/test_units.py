@@ -55,7 +55,7 @@ def test_rates_remember_their_period(text, rate, period):
 
 @pytest.mark.parametrize("text", ["60", " 0.5 ", "1e3", "-1"])
 def test_a_budget_says_per_what(text):
-    with pytest.raises(BadInput, match=rf"{text.strip()}.* per what\?.* {text.strip()}/min"):
+    with pytest.raises(BadInput, match=rf"{text.strip()}.* per what\?.* {text.strip(' -')}/min"):
         parse_budget(text)
     assert parse_rate(text) == float(text)  # in a table the heading says per what
 

@@ -88,7 +88,7 @@ def _belief(answer: dict[str, Any], now: float) -> list[tuple[str, str]]:
 
     visited, asked = answer["last_crawl_at"] is not None, answer["failures"] > 0
     seen = visited and not (asked and answer["last_new_at"] is None)
-    never = "it never answered" if visited else "it was never visited"
+    never = "it has shown no item yet" if visited else "it was never visited"
     rate = show_rate(answer["arrival_per_s"])
     facts = [
         ("publishes", f"about {rate}" if seen else f"{rate}, a guess: {never}"),

@@ -88,8 +88,9 @@ def run(
     """Crawl SOURCES and whatever the database has, within a budget, until Ctrl-C.
 
     SOURCES is OPML, a text file of addresses, CSV or TOML; its sources are added to the database,
-    where those of earlier runs are. Ctrl-C or SIGTERM ends within ten seconds and loses nothing; a
-    second Ctrl-C ends at once and loses nothing either, but visits under way are made again.
+    where those of earlier runs are. Ctrl-C, SIGTERM or SIGHUP ends within ten seconds and loses
+    nothing; a second Ctrl-C ends at once and loses nothing either, but visits under way are made
+    again.
     """
     if as_json and not dry_run:
         raise click.UsageError("--json goes with --dry-run; --log json has a line per event")
@@ -240,6 +241,8 @@ def _rehearse(asked: Run, listings: _Listed, as_json: bool) -> None:
     from dayfly.cli.output import print_json
     from dayfly.cli.rehearsed import print_plan
     from dayfly.serve import Office, Remote, StillHouse, reach
+    from dayfly.serve.crawler import Admission
+    from dayfly.serve.house import active
     from dayfly.store import MemoryStore
 
     def on(house: StillHouse) -> dict[str, Any]:
@@ -255,7 +258,10 @@ def _rehearse(asked: Run, listings: _Listed, as_json: bool) -> None:
             if isinstance(office, Remote):
                 answer = office.ask("plan", seconds=3600.0, budget_per_s=asked.budget)
             else:
-                answer = on(office.house.twin(asked.rules))  # type: ignore[attr-defined]
+                house: StillHouse = office.house  # type: ignore[attr-defined]
+                crawled = active(house.sources())
+                changed = Admission(asked).let_in(crawled, asked.rules.min_interval)
+                answer = on(house.twin(asked.rules, changed))
     if as_json:
         print_json(answer)
     else:

@@ -28,7 +28,7 @@ def print_sources(sources: Sequence[dict[str, Any]], now: float) -> None:
         ),
         texts=3,
     )
-    print_line(f"{len(sources):,} sources.")
+    print_line(f"{len(sources):,} source{'s' * (len(sources) != 1)}.")
 
 
 def shown_rate(source: dict[str, Any]) -> str:

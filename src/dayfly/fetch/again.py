@@ -16,10 +16,11 @@ import re
 from array import array
 from collections.abc import Callable, Container
 from dataclasses import replace
+from itertools import islice
 
 from dayfly.fetch.feeds import ITEMS, Feed
 from dayfly.fetch.gate import Unreadable
-from dayfly.fetch.identity import clean
+from dayfly.fetch.identity import kept_key
 from dayfly.fetch.shown import Showing
 
 #: How items begin and end, by the name of the first element. Others are read whole each time.
@@ -134,8 +135,11 @@ def _names(feed: Feed, text: bytes, pieces: int) -> list[int] | None:
 
     What the reader found and what looks like an item must be as many: then they are the same.
     """
-    names = [clean(entry.id or entry.link) for entry in feed.entries]
-    if not len(_LOOKS.findall(text)) == pieces == len(names) == len(set(names)) or "" in names:
+    if feed.truncated or len(feed.entries) != pieces:
+        return None
+    names = [kept_key(entry.id or entry.link) for entry in feed.entries]
+    looks = sum(1 for _ in islice(_LOOKS.finditer(text), pieces + 1))
+    if looks != pieces or len(set(names)) < pieces or "" in names:
         return None
     return [hash(name) for name in names]
 

@@ -74,10 +74,15 @@ def items_of(entries: Iterable[Entry]) -> tuple[Item, ...]:
             key = f"{title} {entry.date}" if title else _hash(entry.date + entry.text)
             if not (title or entry.date or entry.text):
                 continue
-        key = clean(key, _KEY) if len(key) <= _KEY else _hash(key)
+        key = kept_key(key)
         if key and key not in items:
             items[key] = Item(key=key, published=entry.published, title=title, link=link)
     return tuple(items.values())
+
+
+def kept_key(key: str) -> str:
+    """A key as it is stored."""
+    return clean(key, _KEY) if len(key) <= _KEY else _hash(key)
 
 
 def clean(text: str, longest: int = _TITLE) -> str:

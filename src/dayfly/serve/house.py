@@ -140,9 +140,11 @@ class StillHouse:
         self._sources: list[StoredSource] | None = None
         self._hosts: Sequence[HostState] | None = None
 
-    def twin(self, rules: Rules) -> StillHouse:
-        """One that knows the same and may be changed: nothing of it reaches the store."""
-        made = StillHouse(twin_of(self.sources(), self._store.funds()), self.now, rules)
+    def twin(self, rules: Rules, changed: Sequence[StoredSource] = ()) -> StillHouse:
+        """One that knows the same but for these, and may be changed: nothing reaches the store."""
+        store = twin_of(self.sources(), self._store.funds())
+        store.change(changed)
+        made = StillHouse(store, self.now, rules)
         made._hosts = self._store.hosts()
         return made
 

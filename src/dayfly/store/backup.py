@@ -21,6 +21,8 @@ from dayfly.store.troubles import told
 #: Pages copied at a time, and the pause in which whoever waits may write, seconds.
 _STEP = 256
 _PAUSE = 0.001
+#: Counts in a damaged file may be anything.
+_BELIEVED = 1 << 53
 #: Read the file alone, and touch neither it nor its folder.
 _UNTOUCHED = "mode=ro&immutable=1"
 
@@ -133,14 +135,20 @@ def _left(target: Path) -> _Left:
     If it was not closed, the last ones are in its log alone; without the log it may still be read
     where the log cannot.
     """
-    found = [_Left()]
+    fences, items = [0], [0]
     for options in ("mode=ro", _UNTOUCHED):
-        with (
-            contextlib.suppress(sqlite3.Error),
-            contextlib.closing(_read_only(target, options)) as db,
-        ):
-            found += (_Left(*counts) for counts in db.execute("SELECT fence, items FROM owner"))
-    return _Left(*map(max, zip(*found, strict=True)))
+        fences += _counts(target, options, "SELECT fence FROM owner")
+        items += _counts(target, options, "SELECT items FROM owner")
+        # The first schema did not count them.
+        items += _counts(target, options, "SELECT max(number) FROM item")
+    return _Left(max(fences), max(items))
+
+
+def _counts(target: Path, options: str, query: str) -> list[int]:
+    """What a file answers, if it can, and as far as that can be believed."""
+    with contextlib.suppress(sqlite3.Error), contextlib.closing(_read_only(target, options)) as db:
+        return [n for (n,) in db.execute(query) if isinstance(n, int) and n < _BELIEVED]
+    return []
 
 
 def _put_aside(target: Path) -> Path | None:

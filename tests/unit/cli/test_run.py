@@ -120,3 +120,12 @@ def test_the_log_of_a_refusal_tells_the_wait_that_is_stored(here):
     stored = json.loads(invoke("sources", "show", "10.0.0.1", "--json").stdout)
     assert told["not_before_at"] == pytest.approx(stored["not_before_at"], abs=0.06)
     assert 3600 <= stored["not_before_at"] - stored["last_crawl_at"] <= 1.25 * 3600
+
+
+def test_a_dry_run_knows_what_an_allowance_lets_in(here):
+    (here / "list.txt").write_text("http://10.0.0.1/feed\n")
+    given = ["--budget", "60/min", "--contact", "https://example.org/"]
+    invoke("run", "list.txt", *given, "--once")
+    for allowed, visited in ([], []), (["--allow", "10.0.0.1/32:80"], ["10.0.0.1/feed"]):
+        result = invoke("run", *given, *allowed, "--dry-run", "--json")
+        assert sorted({one["id"] for one in json.loads(result.stdout)["visits"]}) == visited

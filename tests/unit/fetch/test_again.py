@@ -218,6 +218,19 @@ def test_what_cannot_be_cut_for_certain_is_not_remembered(text):
     assert again.entries == feed.entries
 
 
+def test_long_names_that_differ_at_the_end_differ():
+    long = [b"<item><guid>%s%d</guid></item>" % (1100 * b"x", number) for number in range(2)]
+    found, showing, _ = twice(rss(long[0], *OLD), rss(long[1], *OLD))
+    assert ([name[-1] for name in found], len(showing)) == (["1"], 31)
+
+
+def test_what_was_not_read_to_its_end_is_not_remembered(monkeypatch):
+    monkeypatch.setattr("dayfly.fetch.feeds._SHORT", 100)
+    monkeypatch.setattr("dayfly.fetch.feeds._TAGS", 20)
+    feed, showing = read_again(rss(item(1), 99 * b"<a/>"), "rss", None, partial(read_feed, now=NOW))
+    assert (len(feed.entries), feed.truncated, showing) == (1, True, None)
+
+
 def test_names_that_are_the_same_to_the_store_are_the_same():
     odd = [b"<item><guid>a%sb</guid></item>" % gap for gap in (b" ", b"  ")]
     _, showing, _ = twice(rss(*OLD), rss(*odd, *OLD))

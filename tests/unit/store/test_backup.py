@@ -189,6 +189,19 @@ def test_a_number_that_was_told_of_an_item_is_not_given_to_another(tmp_path):
     again.close()
 
 
+def test_what_the_first_schema_had_counted_counts(tmp_path):
+    store = opened(tmp_path / "new.db")
+    store.backup(tmp_path / "copy.db")
+    store.close()
+    write_first_version(tmp_path / "s.db")
+    restore(tmp_path / "copy.db", tmp_path / "s.db")
+    again = SqliteStore(tmp_path / "s.db")
+    assert again.own() > 3
+    again.record(record(again, crawl(0, "a", time=1.0)), again.own())
+    assert [item.number for item in again.items()] == [5]
+    again.close()
+
+
 def test_nor_can_one_who_died_before_its_fence_left_the_log(tmp_path):
     path = tmp_path / "s.db"
     store = opened(path)
