@@ -159,9 +159,9 @@ def _show(outcome: Outcome) -> None:
     asked, known = sum(outcome.answers.values()), outcome.answers[304]
     _lines(
         f"""
-{published:,.0f} items were published, each worth 1 when new; that halves with each half-life that
-an item waits to be seen. The rules are replayed on the same arrivals with the same budget, and
-no visit of theirs ever fails.
+{published:,.0f} items were published meanwhile, each worth 1 when new; that halves with each
+half-life that an item waits to be seen. What was there before counts for nobody. The rules are
+replayed on the same arrivals with the same budget, and no visit of theirs ever fails.
 The web saw {asked:,} requests for documents: {show_share(known / max(asked, 1))} were answered 304
 (you have it already), {outcome.trespasses} went where robots.txt says no, {outcome.early} came
 before they were welcome.
