@@ -9,6 +9,7 @@ import click
 
 from dayfly.cli import database, options
 from dayfly.cli.database import show_instant, show_since
+from dayfly.cli.source_tables import showed_nothing
 from dayfly.units import show_duration, show_rate
 
 
@@ -86,12 +87,15 @@ def _who(answer: dict[str, Any]) -> list[tuple[str, str]]:
 def _belief(answer: dict[str, Any], now: float) -> list[tuple[str, str]]:
     from dayfly.cli.output import show_number
 
-    visited, asked = answer["last_crawl_at"] is not None, answer["failures"] > 0
-    seen = visited and not (asked and answer["last_new_at"] is None)
-    never = "it has shown no item yet" if visited else "it was never visited"
-    rate = show_rate(answer["arrival_per_s"])
+    visited, rate = answer["last_crawl_at"] is not None, show_rate(answer["arrival_per_s"])
+    if not visited:
+        believed = f"{rate}, a guess: it was never visited"
+    elif showed_nothing(answer):
+        believed = f"{rate}, a guess: it has shown no item yet"
+    else:
+        believed = f"about {rate}"
     facts = [
-        ("publishes", f"about {rate}" if seen else f"{rate}, a guess: {never}"),
+        ("publishes", believed),
         (
             "half-life",
             f"{show_duration(answer['half_life_s'])} until an item has lost half its worth",

@@ -124,11 +124,12 @@ def _scenarios(names: tuple[str, ...], quick: bool) -> list[Scenario]:
 
     if not names:
         folder = data_folder()
-        there = {name: (folder / one.file).exists() for name, one in SCENARIOS.items() if one.file}
-        for name in (name for name, found in there.items() if not found):
-            said = f"dayfly: {name} is left out: {SCENARIOS[name].file} is not in {folder}"
-            click.echo(said, err=True)
-        names = tuple(name for name in SCENARIOS if there.get(name, True))
+        for name, one in SCENARIOS.items():
+            if one.drawn or (folder / one.file).exists():
+                names += (name,)
+            else:
+                said = f"dayfly: {name} is left out: {one.file} is not in {folder}"
+                click.echo(said, err=True)
     try:
         return [find_scenario(name, quick=quick) for name in dict.fromkeys(names)]
     except UnknownName as error:

@@ -240,7 +240,7 @@ def _rehearse(asked: Run, listings: _Listed, as_json: bool) -> None:
     """What would be crawled in the next hour; nothing is written and nobody visited."""
     from dayfly.cli.output import print_json
     from dayfly.cli.rehearsed import print_plan
-    from dayfly.serve import Office, Remote, StillHouse, reach
+    from dayfly.serve import Office, StillHouse, reach
     from dayfly.serve.crawler import Admission
     from dayfly.serve.house import active
     from dayfly.store import MemoryStore
@@ -255,13 +255,13 @@ def _rehearse(asked: Run, listings: _Listed, as_json: bool) -> None:
         answer = on(StillHouse(MemoryStore(), rules=asked.rules))
     else:
         with reach(asked.db) as office:
-            if isinstance(office, Remote):
-                answer = office.ask("plan", seconds=3600.0, budget_per_s=asked.budget)
-            else:
-                house: StillHouse = office.house  # type: ignore[attr-defined]
+            if isinstance(office, Office) and isinstance(office.house, StillHouse):
+                house = office.house
                 crawled = active(house.sources())
                 changed = Admission(asked).let_in(crawled, asked.rules.min_interval)
                 answer = on(house.twin(asked.rules, changed))
+            else:  # a crawler runs, and tells its own next hour
+                answer = office.ask("plan", seconds=3600.0, budget_per_s=asked.budget)
     if as_json:
         print_json(answer)
     else:

@@ -21,7 +21,7 @@ def print_sources(sources: Sequence[dict[str, Any]], now: float) -> None:
                 state_of(one),
                 show_since(one["last_crawl_at"], now),
                 show_since(one["last_new_at"], now),
-                shown_rate(one),
+                _rate(one),
                 str(one["failures"]),
             ]
             for one in sources
@@ -31,11 +31,13 @@ def print_sources(sources: Sequence[dict[str, Any]], now: float) -> None:
     print_line(f"{len(sources):,} source{'s' * (len(sources) != 1)}.")
 
 
-def shown_rate(source: dict[str, Any]) -> str:
-    """How much it publishes as far as we know; nothing is known of who never showed an item."""
-    if source["failures"] and source["last_new_at"] is None:
-        return "–"
-    return show_rate(source["arrival_per_s"])
+def showed_nothing(source: dict[str, Any]) -> bool:
+    """Whether it does not answer and never showed an item: its rate is a guess and stays one."""
+    return bool(source["failures"]) and source["last_new_at"] is None
+
+
+def _rate(source: dict[str, Any]) -> str:
+    return "–" if showed_nothing(source) else show_rate(source["arrival_per_s"])
 
 
 def print_source(source: dict[str, Any], now: float) -> None:
@@ -89,7 +91,7 @@ def _settings(source: dict[str, Any]) -> list[tuple[str, str]]:
 
 def _condition(source: dict[str, Any], now: float) -> list[tuple[str, str]]:
     facts = [
-        ("publishes", shown_rate(source)),
+        ("publishes", _rate(source)),
         ("last visit", show_since(source["last_crawl_at"], now)),
         ("last new item", show_since(source["last_new_at"], now)),
     ]

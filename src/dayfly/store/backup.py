@@ -125,8 +125,8 @@ def _refuse_if_damaged(said: str | os.PathLike[str], copy: sqlite3.Connection) -
 class _Left(NamedTuple):
     """What the file that is to be replaced had counted."""
 
-    fence: int = 0
-    items: int = 0
+    fence: int
+    items: int
 
 
 def _left(target: Path) -> _Left:
