@@ -10,11 +10,10 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 
 #: Nobody needs more to write a date.
 _LONGEST = 64
-#: Days, with their zone, that are remembered.
-_DAYS = 4096
 #: Dates before this are mistakes (1 January 1990), and so are those more than a day ahead.
 _EARLIEST, _AHEAD = 631152000.0, 86400.0
 
@@ -63,7 +62,9 @@ def instant(written: str, now: float) -> float | None:
     True
     """
     seconds = posix(written)
-    return seconds if seconds is not None and _EARLIEST <= seconds <= now else sane(seconds, now)
+    if seconds is not None and _EARLIEST <= seconds <= now:
+        return seconds
+    return sane(seconds, now)
 
 
 def sane(seconds: float | None, now: float) -> float | None:
@@ -81,10 +82,10 @@ def posix(written: str) -> float | None:
     try:
         # The usual forms of RSS and Atom, for speed: a day that was met before, and a time of day.
         if (length == 29 or length == 31) and written[3:5] == ", ":
-            midnight = _MIDNIGHTS[written[5:16] + written[25:]]
+            midnight = _midnight(written[5:16], written[25:])
             return midnight + _MINUTES[written[17:22]] + _SECONDS[written[22:25]]
         if (length == 20 or length == 25) and written[10] == "T":
-            midnight = _MIDNIGHTS[written[:10] + written[19:]]
+            midnight = _midnight(written[:10], written[19:])
             return midnight + _MINUTES[written[11:16]] + _SECONDS[written[16:19]]
     except (KeyError, ValueError):
         pass
@@ -107,26 +108,16 @@ def posix(written: str) -> float | None:
     return None
 
 
-class _Midnights(dict[str, float]):
-    """When days begin, by day and zone in one of the usual forms."""
-
-    def __missing__(self, written: str) -> float:
-        day, zone = (
-            (written[:11], written[11:]) if written[2] == " " else (written[:10], written[10:])
-        )
-        if zone[0] == " ":
-            day = f"{day[7:]}-{_NUMBERS[day[3:6]]}-{day[:2]}"
-            zone = "Z" if zone in (" GMT", " UTC") else zone[1:]
-        found = datetime.fromisoformat(f"{day}T00:00:00{zone}")
-        if found.tzinfo is None:
-            raise ValueError("a fraction of a second, not a zone")
-        if len(self) >= _DAYS:
-            self.clear()  # strangers write dates: a year of days in all zones is enough
-        midnight = self[written] = found.timestamp()
-        return midnight
-
-
-_MIDNIGHTS = _Midnights()
+@lru_cache(4096)
+def _midnight(day: str, zone: str) -> float:
+    """When a day begins in that zone, both in one of the usual forms."""
+    if zone[0] == " ":
+        day = f"{day[7:]}-{_NUMBERS[day[3:6]]}-{day[:2]}"
+        zone = "Z" if zone in (" GMT", " UTC") else zone[1:]
+    found = datetime.fromisoformat(f"{day}T00:00:00{zone}")
+    if found.tzinfo is None:
+        raise ValueError("a fraction of a second, not a zone")
+    return found.timestamp()
 
 
 def _seconds(
