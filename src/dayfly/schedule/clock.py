@@ -130,18 +130,27 @@ def _since_boot() -> float:
 
 
 class FastClock:
-    """Time that runs faster than the wall clock by a factor: a week in minutes."""
+    """Time that runs faster than the wall clock by a factor: a week in minutes.
+
+    Parameters
+    ----------
+    origin
+        What the machine's monotonic clock read at `start`; by default it reads that now. Processes
+        that share it have the same time, however long one of them took to ask for it.
+    """
 
     company_s = 0.02
 
-    def __init__(self, speed: float, start: float | None = None) -> None:
+    def __init__(
+        self, speed: float, start: float | None = None, origin: float | None = None
+    ) -> None:
         self._speed = speed
         self._start = float(int(time.time())) if start is None else start
-        self._origin = time.monotonic()
+        self.origin = time.monotonic() if origin is None else origin
 
     def now(self) -> float:
         """POSIX seconds of the fast time."""
-        return self._start + (time.monotonic() - self._origin) * self._speed
+        return self._start + (time.monotonic() - self.origin) * self._speed
 
     async def sleep(self, seconds: float) -> None:
         """Wait for this long in the fast time."""

@@ -1,6 +1,7 @@
 """Time that is handed in."""
 
 import asyncio
+import time
 
 import pytest
 
@@ -82,6 +83,14 @@ def test_a_fast_clock_runs_ahead():
     clock = FastClock(3600.0, start=1000.0)
     asyncio.run(clock.sleep(36.0))
     assert clock.now() >= 1036.0
+
+
+def test_fast_clocks_of_one_origin_show_the_same_time():
+    first = FastClock(1e6, start=1000.0)
+    time.sleep(0.01)
+    second = FastClock(1e6, start=1000.0, origin=first.origin)
+    before, between, after = first.now(), second.now(), first.now()
+    assert before <= between <= after
 
 
 class Machine:

@@ -13,7 +13,6 @@ import json
 import os
 import signal
 import sys
-import time
 from pathlib import Path
 
 import click
@@ -50,7 +49,7 @@ def main(
 
 
 async def _serve_until_left(plan: Plan, speed: float, port: int, first: str, log: Log) -> None:
-    clock, origin = FastClock(speed, start=plan.start), time.monotonic()
+    clock = FastClock(speed, start=plan.start)
     async with serve(plan, clock, port=port, first=first, log=log) as web:
         left = asyncio.Event()
         running = asyncio.get_running_loop()
@@ -67,7 +66,7 @@ async def _serve_until_left(plan: Plan, speed: float, port: int, first: str, log
                     "allow": plan.allowed(web.port, first),
                     # When the machine's monotonic clock read `origin_s`, it was `start_s` there.
                     "start_s": plan.start,
-                    "origin_s": origin,
+                    "origin_s": clock.origin,
                     "speed": speed,
                     "urls": [plan.url(site.row, web.port, first) for site in plan.sites],
                 }
