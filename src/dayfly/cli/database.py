@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -33,7 +34,7 @@ def settings_of(config: str | None) -> Settings:
     """The settings that hold here: of this file, of the usual one, or the defaults."""
     from dayfly.config.settings import Settings, read_settings
 
-    if config is None and not Path(_USUAL).is_file():
+    if config is None and not os.path.lexists(_USUAL):
         return Settings()
     return read_settings(config or _USUAL)
 

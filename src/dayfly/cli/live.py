@@ -51,6 +51,8 @@ class LiveView:
         self._errors: deque[tuple[float, str, str]] = deque(maxlen=_ERRORS)
         self._next: list[Rehearsed] = []
         self._looked = -_LOOK_EVERY
+        #: Whether it was asked to end.
+        self.stopping = False
 
     def tell(self, news: News) -> None:
         """Something happened."""
@@ -69,7 +71,7 @@ class LiveView:
             yield _text(self._title, "bold")
         yield self._facts()
         room = (options.max_height or 24) - 9
-        if upcoming := self._upcoming():
+        if not self.stopping and (upcoming := self._upcoming()):
             yield _rows("next", upcoming[: max(room - 3, 1)])
         if self._errors and room > 4:
             yield _rows("trouble", self._troubles())
@@ -108,6 +110,8 @@ class LiveView:
             ("visits", _visits(counts.visits, counts.changed, counts.failed, counts.refused)),
             ("running", f"{show_duration(ran)} · {len(loop.under_way)} under way"),
         ]
+        if self.stopping:
+            rows.append(("ending", "visits under way may end, within ten seconds"))
         for name, what in rows:
             grid.add_row(name, _text(what))
         return grid

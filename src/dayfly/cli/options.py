@@ -111,7 +111,12 @@ def host_limits(
 
 
 def _parsed_duration(text: str) -> float:
+    """Seconds; nobody knows what a bare number was meant to be of, unless it is nothing."""
     try:
-        return parse_duration(text)
+        seconds = parse_duration(text)
     except BadInput as error:
         raise click.BadParameter(str(error)) from None
+    number = text.strip()
+    if seconds and not number[-1].isalpha():
+        raise click.BadParameter(f"{number} of what? write for example {number}s, {number}h")
+    return seconds

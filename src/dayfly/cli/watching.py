@@ -138,7 +138,7 @@ class Watch:
         if self._log is not None:
             self._log.say("stopping", why=why)
         elif self._view is not None:
-            self._view.alarm("stopping: visits under way may end, at most ten seconds")
+            self._view.stopping = True
 
     def end(self, loop: Loop) -> int:
         """All is stored; the exit code."""

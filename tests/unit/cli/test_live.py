@@ -91,6 +91,14 @@ def test_a_low_terminal_keeps_the_figures():
     assert "budget" in text
 
 
+def test_a_view_that_is_to_end_says_so_and_names_nobody_next():
+    view, _ = crawled(lambda loop, clock: LiveView(loop, "dayfly", real=clock.now))
+    view.stopping = True
+    text = drawn(view, 80)
+    assert "within ten seconds" in text
+    assert "next" not in text
+
+
 def test_the_log_has_one_line_per_event_as_text():
     out = io.StringIO()
 
@@ -168,5 +176,7 @@ def test_a_visit_that_was_given_up_at_the_end_is_no_error():
     given_up = Crawl(row=0, time=loop.clock.now(), status=Status.FAILED, reason="stopped")
     for watcher in (log, view):
         watcher.tell(Recorded(time=given_up.time, crawls=(given_up,)))
-    assert json.loads(out.getvalue().splitlines()[-1])["event"] == "abandoned"
+    line = json.loads(out.getvalue().splitlines()[-1])
+    assert line["event"] == "abandoned"
+    assert "took_s" not in line  # nobody knows
     assert "stopped" not in drawn(view, 80)

@@ -39,6 +39,13 @@ def test_an_age_may_be_0():
     assert (age("0"), age("6h"), duration("6h")) == (0.0, 21600.0, 21600.0)
 
 
+@pytest.mark.parametrize("convert", [duration, age])
+@pytest.mark.parametrize("text", ["6", " 1.5 ", "2e3", "10."])
+def test_a_bare_number_is_no_time(convert, text):
+    with pytest.raises(click.BadParameter, match=f"{text.strip()} of what"):
+        convert(text)
+
+
 def test_tables_are_short_and_json_is_whole_unless_asked_otherwise():
     assert shown_rows(None, False, 100) == 20
     assert shown_rows(None, False, 7) == 7

@@ -300,3 +300,8 @@ def test_errors_of_settings_are_told(here):
     (here / "dayfly.toml").write_text("wieght = 1\n")
     assert run("list", code=1).stderr.startswith('dayfly: dayfly.toml: unknown key "wieght"')
     assert issubclass(BadInput, ValueError)
+
+
+def test_settings_that_are_a_folder_are_told(here):
+    (here / "dayfly.toml").mkdir()
+    assert run("list", code=1).stderr.startswith("dayfly: dayfly.toml: ")
