@@ -7,6 +7,9 @@ If it is not, or if anything else does not add up, the whole is read.
 
 A tag may also stand in a comment or a quotation. So a document is remembered only if it holds no
 more tags that look like an item's than items were read: then each of them is one.
+
+The same bytes may mean something else at another address or under another `xml:base`: a link may be
+relative to it. So these are part of what an item is known by.
 """
 
 from __future__ import annotations
@@ -31,11 +34,14 @@ _MARKS = {
 }
 #: Whatever may be an item to a reader of feeds, or look like one.
 _LOOKS = re.compile(rb"<(?:[^\s<>/:]*:)?(?:item|entry)[\s/>]", re.IGNORECASE)
+#: What gives the bytes of an item their meaning, and how long it may take to say it.
+_CONTEXT = re.compile(rb"""\bxml(?:ns|:base)[^<>]*""")
+_LONGEST_HEAD = 1 << 16
 _SPACE = b" \t\r\n"
 
 
 def read_again(
-    text: bytes, root: str, before: Showing | None, read: Callable[[bytes], Feed]
+    text: bytes, root: str, before: Showing | None, read: Callable[[bytes], Feed], url: str = ""
 ) -> tuple[Feed, Showing | None]:
     """What is new in a feed, and what to remember of it for the next time.
 
@@ -47,6 +53,8 @@ def read_again(
         What was remembered of the document that was read last; None to read all.
     read
         Reads all entries of a text.
+    url
+        The address that relative links in it belong to.
 
     Returns
     -------
@@ -64,7 +72,7 @@ def read_again(
     >>> [entry.id for entry in feed.entries], len(showing)
     (['2'], 2)
     """
-    cut = _cut(text, *_MARKS[root]) if root in _MARKS else None
+    cut = _cut(text, *_MARKS[root], url) if root in _MARKS else None
     if cut is None:
         return read(text), None
     if before is not None:
@@ -81,10 +89,13 @@ def read_again(
 class _Cut:
     """A text in pieces: what comes before the first item, the items, what comes after the last."""
 
-    def __init__(self, head: bytes, begins: bytes, pieces: list[bytes], tail: bytes) -> None:
+    def __init__(
+        self, head: bytes, begins: bytes, pieces: list[bytes], tail: bytes, url: str
+    ) -> None:
         self._head, self._begins, self._pieces, self._tail = head, begins, pieces, tail
+        context = hash((url, *_CONTEXT.findall(head)))
         #: A number for each item.
-        self.numbers = [hash(piece) for piece in pieces]
+        self.numbers = [hash(piece) ^ context for piece in pieces]
 
     def without(self, known: Container[int]) -> bytes:
         """The text without the items that have these numbers."""
@@ -93,18 +104,18 @@ class _Cut:
         return b"".join((self._head, *left, self._tail))
 
 
-def _cut(text: bytes, begins: bytes, ends: bytes) -> _Cut | None:
+def _cut(text: bytes, begins: bytes, ends: bytes, url: str) -> _Cut | None:
     """A text in pieces; None unless each is an item, all of it and nothing else."""
     head, *pieces = text.split(begins, ITEMS + 1)
     # What a document declares itself may give the same bytes another meaning the next time.
-    if not pieces or len(pieces) > ITEMS or b"<!ENTITY" in head:
+    if not pieces or len(pieces) > ITEMS or b"<!ENTITY" in head or len(head) > _LONGEST_HEAD:
         return None
     last, end, tail = pieces[-1].partition(ends)
     pieces[-1] = last + end
     pieces = [piece.rstrip(_SPACE) for piece in pieces]
     if ends in tail or not all(piece.endswith(ends) for piece in pieces):
         return None
-    return _Cut(head, begins, pieces, tail)
+    return _Cut(head, begins, pieces, tail, url)
 
 
 def _only_new(

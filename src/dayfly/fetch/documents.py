@@ -162,12 +162,12 @@ def _feed(text: bytes, root: str, url: str, now: float, before: Showing | None) 
         return read_feed(text, now, url)
 
     try:
-        return _document(*read_again(text, root, before, read))
+        return _document(*read_again(text, root, before, read, url))
     except Malformed:
         mended = mend(text)
         if mended == text:
             raise
-        return _document(*read_again(mended, root, before, read), malformed=True)
+        return _document(*read_again(mended, root, before, read, url), malformed=True)
 
 
 def _sitemap(text: bytes, url: str, now: float) -> Document:

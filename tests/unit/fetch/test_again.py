@@ -276,3 +276,34 @@ def test_a_feed_that_grows_beyond_what_is_read():
     old = [b"<item><guid>%d</guid></item>" % number for number in range(ITEMS)]
     found, showing, share = twice(rss(*old), rss(item(ITEMS), *old))
     assert (len(found), showing, share) == (ITEMS, None, 1.0)
+
+
+BASED = b'<rss xml:base="http://%s/"><channel>'
+INSIDE = b'<rss><channel xml:base="http://%s/">'
+
+
+@pytest.mark.parametrize(
+    ("head", "url"),
+    [
+        (b"<rss><channel>", "http://b.org/"),
+        (BASED % b"b.org", "http://a.org/"),
+        (INSIDE % b"b.org", "http://a.org/"),
+    ],
+)
+def test_the_same_bytes_in_another_context_are_read_again(head, url):
+    def read(head, count, url, before=None):
+        items = b"".join(b"<item><link>/%d</link></item>" % number for number in range(count))
+        return read_strictly(head + items + b"</channel></rss>", "auto", "", url, NOW, before)
+
+    usual = head.replace(b"b.org", b"a.org")
+    first = read(usual, 2, "http://a.org/")
+    again = read(head, 3, url, first.showing)
+    assert [one.key for one in again.items] == [f"http://b.org/{number}" for number in range(3)]
+    same = read(usual, 3, "http://a.org/", first.showing)
+    assert [one.key for one in same.items] == ["http://a.org/2"]
+
+
+def test_a_very_long_head_is_not_searched():
+    long = b"<rss><channel><title>" + 70_000 * b"x" + b"</title>" + item(1) + b"</channel></rss>"
+    found, showing, share = twice(long, long.replace(item(1), item(2)))
+    assert (found, showing, share) == (["2"], None, 1.0)
