@@ -124,9 +124,9 @@ def source_settings(table: Mapping[str, Any], place: str, *, texts: bool = False
     known_keys(source.select, SELECTED, f"{place}, select")
     if bool(source.basic) + bool(source.bearer) > 1:
         raise BadInput(f"{place}: give basic or bearer, not both")
-    for key in ("weight", "worth", "arrival"):
+    for key in ("weight", "worth"):
         nonnegative(getattr(source, key), f"{place}, {key}")
-    for key in ("half_life", "min_interval", "max_interval", "cost", "window"):
+    for key in ("arrival", "half_life", "min_interval", "max_interval", "cost", "window"):
         positive(getattr(source, key), f"{place}, {key}")
     nonnegative(source.weight * source.worth, f"{place}, weight times worth")
     if source.window is not None and source.window != math.floor(source.window):

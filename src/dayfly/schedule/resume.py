@@ -6,6 +6,7 @@ from collections.abc import Callable, Container, Iterable, Sequence
 
 from msgspec.structs import replace
 
+from dayfly.errors import BadInput
 from dayfly.estimate import Estimator
 from dayfly.fetch import Fetcher
 from dayfly.learn.live import LiveEstimator
@@ -17,7 +18,7 @@ from dayfly.schedule.loop import Loop
 from dayfly.schedule.manners import Rules
 from dayfly.schedule.news import News, Notice
 from dayfly.schedule.scheduler import Scheduler
-from dayfly.store.base import HostState, State, Store, StoredSource, fleet_of
+from dayfly.store.base import HostState, State, Store, StoredSource, check_numbers, fleet_of
 
 _DAY = 86400.0
 #: A source whose visits ended so often, in a row, with the death of the crawler is left alone.
@@ -131,6 +132,13 @@ def _belief(
     rules: Rules,
 ) -> Estimator:
     """What was learnt so far; what sources share is found anew from what is remembered of each."""
+    for source in sources:
+        try:
+            check_numbers(source)
+        except BadInput as error:
+            raise BadInput(
+                f"source {source.id!r}: {error}; import it again, with --update"
+            ) from None
     fleet = fleet_of(sources)
     belief = (
         LiveEstimator(fleet, budget=budget, least=rules.min_interval)

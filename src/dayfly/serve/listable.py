@@ -13,7 +13,8 @@ from typing import TypeVar
 from dayfly.errors import BadInput, UnknownName
 from dayfly.fetch import Forbidden, check_headers, check_url
 from dayfly.fetch.pages import check_select
-from dayfly.store import Listing, fleet_of
+from dayfly.store import Listing
+from dayfly.store.base import check_numbers
 
 L = TypeVar("L", bound=Listing)
 
@@ -23,12 +24,6 @@ LONGEST_ID = 120
 LONGEST_TITLE, LONGEST_TAG, MOST_TAGS = 1000, 100, 50
 _KINDS = ("auto", "feed", "sitemap", "page")
 _ODD = re.compile(r"[\x00-\x1f\x7f-\x9f\\]")
-_USUAL = Listing(id="-", url="-")
-#: Numbers as they are where nobody says anything: those need no check.
-_NUMBERS = {
-    name: getattr(_USUAL, name)
-    for name in ("weight", "arrival", "decay", "worth", "cost", "window")
-}
 
 
 def id_of(canonical: str) -> str:
@@ -78,8 +73,7 @@ def listable(listing: L, *, new: bool = True) -> L:
     _check_texts(listing)
     _check_page(listing)
     _check_intervals(listing)
-    if any(getattr(listing, name) != usual for name, usual in _NUMBERS.items()):
-        fleet_of([listing])  # refuses numbers that make no sense, alone or together
+    check_numbers(listing)
     return listing
 
 

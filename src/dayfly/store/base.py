@@ -319,6 +319,15 @@ def fleet_of(sources: Iterable[Listing]) -> Fleet:
     return Fleet.of(listing.source for listing in sources)
 
 
+#: What the numbers of a source may be, beside 0 where that is one of them. Further out nothing is
+#: meant, and products of several would be beyond what single precision holds.
+_BOUNDS = {
+    "arrival": (1e-12, 1e6), "decay": (1e-12, 1e3), "worth": (1e-12, 1e12),
+    "weight": (1e-12, 1e12), "cost": (1e-6, 1e6),
+}  # fmt: skip
+_MAY_BE_0 = frozenset(("decay", "worth", "weight"))
+
+
 def check_listings(listings: Sequence[Listing], known: Iterable[str]) -> None:
     """Refuse what could not be used later: ids that are taken, numbers that make no sense."""
     taken = set(known)
@@ -328,16 +337,19 @@ def check_listings(listings: Sequence[Listing], known: Iterable[str]) -> None:
         if listing.id in taken:
             raise BadInput(f"duplicate id {listing.id!r}")
         taken.add(listing.id)
-    try:
-        fleet_of(listings)
-    except BadInput:
-        for listing in listings:
-            _check_numbers(listing)
-        raise
+        try:
+            check_numbers(listing)
+        except BadInput as error:
+            raise BadInput(f"source {listing.id!r}: {error}") from None
 
 
-def _check_numbers(listing: Listing) -> None:
-    try:
-        fleet_of([listing])
-    except BadInput as error:
-        raise BadInput(f"source {listing.id!r}: {error}") from None
+def check_numbers(listing: Listing) -> None:
+    """Refuse numbers that make no sense, alone or together."""
+    for name, (least, most) in _BOUNDS.items():
+        value = getattr(listing, name)
+        if not least <= value <= most and not (value == 0 and name in _MAY_BE_0):
+            zero = "0 or " if name in _MAY_BE_0 else ""
+            per = " per second" if name in ("arrival", "decay") else ""
+            raise BadInput(f"{name} must be {zero}from {least:g} to {most:g}{per}, got {value:g}")
+    if listing.window < 1 or listing.window != listing.window:
+        raise BadInput(f"window must be at least 1, got {listing.window:g}")
