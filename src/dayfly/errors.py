@@ -6,6 +6,7 @@
   x StoreError          the memory of the crawler cannot be read or written
     + StaleFence        somebody else owns the store by now; nothing was written
     + SchemaMismatch    the file was written by another version
+  x ClockSetBack        by more than a crawl can make up for: it has to start anew
   x MissingExtra        an optional part is not installed; says which command installs it
 
 A failed visit is not an exception: it is a `Crawl` with a status, because the estimators learn
@@ -44,6 +45,10 @@ class StaleFence(StoreError):
 
 class SchemaMismatch(StoreError):
     """The store was written by another version of Dayfly."""
+
+
+class ClockSetBack(DayflyError):
+    """The machine's clock was set back by so much that the crawl has to start anew."""
 
 
 class MissingExtra(DayflyError):

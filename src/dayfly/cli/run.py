@@ -14,7 +14,7 @@ import click
 from dayfly.cli import database, options
 from dayfly.cli.garbage import rare_collections
 from dayfly.cli.output import printable
-from dayfly.errors import BadInput
+from dayfly.errors import BadInput, ClockSetBack
 
 if TYPE_CHECKING:
     from dayfly.config.settings import Settings
@@ -201,6 +201,8 @@ async def _crawl(
     once: bool,
 ) -> int:
     """Own the database, take the sources in, crawl; the exit code."""
+    import time
+
     from dayfly.cli.watching import Watch, run_watched
     from dayfly.serve import Office, StillHouse, taken
     from dayfly.serve.crawler import Admission, crawling
@@ -220,13 +222,22 @@ async def _crawl(
             n = len(active(store.sources()))
             if not n:
                 raise BadInput(empty)
-            told = Watch(form)
-            async with crawling(asked, store, told.tell, told.alarm) as loop:
-                told.begin(loop, _title(asked, budget, n, added), n, added)
-                until = None if seconds is None else loop.clock.now() + seconds
-                with rare_collections():
-                    await run_watched(loop, told, until, once)
-                return told.end(loop)
+            end = math.inf if seconds is None else time.monotonic() + seconds
+            odd = ""
+            while True:
+                told = Watch(form)
+                try:
+                    async with crawling(asked, store, told.tell, told.alarm) as loop:
+                        told.begin(loop, _title(asked, budget, n, added), n, added)
+                        if odd:
+                            told.alarm(odd)
+                        until = loop.clock.now() + end - time.monotonic()
+                        with rare_collections():
+                            await run_watched(loop, told, until, once)
+                        return told.end(loop)
+                except ClockSetBack as error:
+                    # All that was seen is stored; what lies in the future is read as just now.
+                    odd, added = str(error), 0
         finally:
             store.close()
 

@@ -25,15 +25,17 @@ async def run_watched(loop: Loop, told: Watch, until: float | None, once: bool) 
     from dayfly.serve.errand import Errand
 
     signals = _Signals(loop, told)
+    beside = [asyncio.ensure_future(told.draw())]
     if once:
         told.errand = Errand(loop)
-    frames = asyncio.ensure_future(told.draw())
+        beside.append(asyncio.ensure_future(told.errand.run()))
     try:
         with signals:
             await loop.run(until)
     finally:
-        frames.cancel()
-        await asyncio.gather(frames, return_exceptions=True)
+        for task in beside:
+            task.cancel()
+        await asyncio.gather(*beside, return_exceptions=True)
         told.close()
 
 

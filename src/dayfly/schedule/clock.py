@@ -15,6 +15,8 @@ from typing import Protocol
 JUMP_S = 5.0
 #: Time that is ahead of the wall runs at this share of its pace, until the wall has caught up.
 _SLOW = 0.9
+#: If the wall is further behind than this, it would take more than a day to catch up.
+_ASTRAY_S = 3 * 3600.0
 #: Before time moved by hand goes on, all others have so many turns: one who wakes up may need a few
 #: until it works or sleeps again.
 _TURNS = 8
@@ -62,6 +64,8 @@ class SystemClock:
       written with it is history. Whoever spends a budget saves up no more than its burst meanwhile.
     * The wall falls back: we do not. We run a little slower until it has caught up, so that an hour
       is made up for in ten. All waits are kept; they become longer, never shorter.
+    * It falls back by hours, because it was far ahead before: then dates of others mean nothing by
+      our time, and we are `astray`. A crawl has to start anew.
     * A restart begins at the wall's time again, and reads what lies in the future as just now.
 
     Parameters
@@ -113,6 +117,11 @@ class SystemClock:
         """By how many seconds the wall has leapt since this was asked last; 0 if it has not."""
         found, self._jump = self._jump, 0.0
         return found
+
+    @property
+    def astray(self) -> bool:
+        """Whether the wall is so far behind that there is no waiting for it."""
+        return self._behind > _ASTRAY_S
 
     async def sleep(self, seconds: float) -> None:
         """Wait in real time."""

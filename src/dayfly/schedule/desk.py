@@ -166,10 +166,12 @@ class Desk:
 
     # Who there is, and what is allowed.
 
-    def add(self, fleet: Fleet, group: Sequence[str] | None) -> Rows:
+    def add(self, fleet: Fleet, group: Sequence[str] | None, most: Array | None = None) -> Rows:
         """New sources, never visited; the answer is their rows."""
         never = np.full(len(fleet), -np.inf)
         rows = self.roster.add(fleet, group=group, last=never, not_before=never)
+        if most is not None:
+            self.roster.column("most", np.float64, self.roster.most)[rows] = most
         self._fit()
         self._grow()
         self.calendar.lanes.moved(rows)

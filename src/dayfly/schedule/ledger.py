@@ -68,9 +68,10 @@ class Ledger:
         tell: Callable[[News], None],
         *,
         spacing: float = 0.0,
+        max_interval: float | None = None,
     ) -> None:
         self._scheduler, self._writer, self._clock, self._tell = scheduler, writer, clock, tell
-        self._spacing = spacing
+        self._spacing, self._max_interval = spacing, max_interval
         self.counts = Counts(since=clock.now())
         self._now = clock.now()
         #: By how much the clock was set ahead; nothing was published in that time.
@@ -232,10 +233,16 @@ class Ledger:
 
         rows, fleet = self._writer.ask_now(job)
         if rows:
-            self._scheduler.add(fleet)
+            self._scheduler.add(fleet, max_interval=self._longest([sources[row] for row in rows]))
             self._published = np.append(self._published, [sources[row].publishes for row in rows])
             self._cost = np.append(self._cost, [_cost(sources[row]) for row in rows])
         return rows
+
+    def _longest(self, sources: Sequence[StoredSource]) -> list[float] | None:
+        """The longest interval of each; None where neither they nor the run say one."""
+        if self._max_interval is None:
+            return None
+        return [source.max_interval or self._max_interval for source in sources]
 
     def change(self, given: StoredSource) -> StoredSource:
         """Store what an operator changed and tell everybody."""

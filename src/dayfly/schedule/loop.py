@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
-from dayfly.errors import StoreError
+from dayfly.errors import ClockSetBack, StoreError
 from dayfly.estimate import Estimator
 from dayfly.fetch import Fetcher
 from dayfly.model import RobotsCopy
@@ -56,6 +56,8 @@ class Loop:
         order, and `run` raises what went wrong.
     fence
         From an earlier `store.own()`, if the beliefs were read from the store after it.
+    max_interval
+        Longest time between visits to a source that is added later and has none of its own.
     """
 
     def __init__(
@@ -72,6 +74,7 @@ class Loop:
         parallel: int = 128,
         watch: Callable[[News], None] | None = None,
         fence: int | None = None,
+        max_interval: float | None = None,
     ) -> None:
         self.scheduler, self.clock, self.rules = scheduler, clock, rules or Rules()
         self._fetcher, self._watch = fetcher, watch
@@ -79,8 +82,9 @@ class Loop:
         fence = store.own() if fence is None else fence
         self._writer = Writer(store, fence, estimator, self.rules)
         self._ledger = Ledger(
-            scheduler, self._writer, clock, self.tell, spacing=self.rules.host_spacing
-        )
+            scheduler, self._writer, clock, self.tell,
+            spacing=self.rules.host_spacing, max_interval=max_interval,
+        )  # fmt: skip
         self._scribe = Scribe(
             self._writer, clock, idle=self._idle, copies=self._copies,
             stored=self._stored, notice=Repeats(self.tell), between=self._ledger.refit,
@@ -188,12 +192,13 @@ class Loop:
             self._writer.close()
             if done and not scribe.cancelled():
                 scribe.exception()  # heard, also where another error ends us
-        if not done:
+        if done:
+            scribe.result()
+        elif unstored := self._scribe.noted - self._writer.written:
             raise StoreError(
-                f"{self._scribe.backlog} visits could not be stored in time; they are made again"
-                " at the next start"
+                f"{unstored} visits could not be stored in time; they are made again at the next"
+                " start"
             )
-        scribe.result()
         if self._blind is not None:
             raise self._blind
 
@@ -203,6 +208,8 @@ class Loop:
         start, n = self.clock.now(), 0
         now = start
         while now < end and not self._stopping:
+            if getattr(self.clock, "astray", False):
+                raise ClockSetBack("the clock was set back by hours; the crawl has to start anew")
             await self._choose(now)
             n = max(n + 1, math.floor((self.clock.now() - start) / self._tick))
             at = min(start + n * self._tick, end)
@@ -222,7 +229,8 @@ class Loop:
         """Choose as many as there is room for, and set out."""
         self._ledger.pass_time(now)
         visiting = self._visiting
-        room = self._parallel - len(visiting.under_way) - len(visiting.suspects)
+        # Suspects wait for each other; nobody else waits for them.
+        room = self._parallel - len(visiting.under_way)
         if room <= 0 or self._scribe.trouble or self._scribe.backlog > _BACKLOG:
             self._hungry = True
             return

@@ -19,11 +19,12 @@ from dayfly.schedule.manners import Rules
 from dayfly.schedule.news import News, Notice
 from dayfly.schedule.scheduler import Scheduler
 from dayfly.store.base import HostState, State, Store, StoredSource, check_numbers, fleet_of
+from dayfly.store.pauses import is_pause
 
 _DAY = 86400.0
 #: A source whose visits ended so often, in a row, with the death of the crawler is left alone.
 _MOST_LOST = 3
-#: Whatever a source asked for, it is not left alone for longer than this (and some chance).
+#: Whatever a source asked for, it is not left alone for longer than this.
 _LONGEST_WAIT = 1.25 * _DAY
 
 
@@ -53,12 +54,13 @@ def resume(
     fence = store.own()
     now = clock.now()
     lost = set(store.lost(fence))
-    sources = store.sources()
-    if lost:
-        store.change([_lost(sources[row], now, rules) for row in sorted(lost)])
-        # Only now: who dies in between tells of them once more.
-        store.release(sorted(lost), fence)
-        sources = store.sources()
+    found = store.sources()
+    sources = [_settled(source, now, rules) for source in found]
+    for row in lost:
+        sources[row] = _lost(sources[row], now, rules)
+    store.change(new for old, new in zip(found, sources, strict=True) if new is not old)
+    # Only now: who dies in between tells of them once more.
+    store.release(sorted(lost), fence)
     belief = _belief(sources, estimator, budget if epoch is None else budget / epoch, rules)
     scheduler = Scheduler(
         belief.mean(),
@@ -74,8 +76,8 @@ def resume(
         or max_interval,
         burst=burst,
         limits=Limits(spacing=rules.host_spacing or None, parallel=1),
-        last=[_past(source.last_crawl, now) for source in sources],
-        not_before=[_soon(source.not_before, now) for source in sources],
+        last=[source.last_crawl for source in sources],
+        not_before=[source.not_before for source in sources],
         funds=store.funds(),
     )
     paused = [source.row for source in sources if source.state is not State.ACTIVE]
@@ -92,6 +94,7 @@ def resume(
         parallel=parallel,
         watch=watch,
         fence=fence,
+        max_interval=max_interval,
     )
     for host, until in _peace(store.hosts(), sources, lost, now, rules).items():
         loop.block_host(host, until)
@@ -112,12 +115,15 @@ def _peace(
     """Until when hosts are left alone: they said so, or one of their sources was just visited."""
     told = {host.host: host for host in hosts}
     until = {
-        name: min(host.not_before, now + _LONGEST_WAIT)
+        # Nobody may ask for more: a clock was ahead then. Who asked has settled its own wait.
+        name: host.not_before if host.not_before <= now + _LONGEST_WAIT else now
         for name, host in told.items()
         if host.not_before is not None
     }
     for source in sources:
-        last = now if source.row in lost else _past(source.last_crawl, now)
+        if source.why_not == "Retry-After" and until.get(source.host) == now:
+            until[source.host] = max(now, source.not_before or now)
+        last = now if source.row in lost else source.last_crawl
         if source.host and last is not None:
             asked = told[source.host].crawl_delay if source.host in told else None
             at = last + max(rules.host_spacing, asked or 0.0)
@@ -155,20 +161,30 @@ def _belief(
 
 def _lost(source: StoredSource, now: float, rules: Rules) -> StoredSource:
     """A source that was being visited when the crawler died; perhaps it was asked just then."""
-    least = rules.min_interval if source.min_interval is None else source.min_interval
     state = source.state
     if source.lost + 1 >= _MOST_LOST and state is State.ACTIVE:
         state = State.QUARANTINED
-    not_before = max(source.not_before or 0.0, now + least)
-    return replace(
-        source, lost=source.lost + 1, state=state, not_before=not_before, why_not="lost visit"
-    )
+    until, why = now + _least(source, rules), "lost visit"
+    if source.not_before is not None and source.not_before > until:
+        until, why = source.not_before, source.why_not
+    return replace(source, lost=source.lost + 1, state=state, not_before=until, why_not=why)
 
 
-def _past(time: float | None, now: float) -> float | None:
-    """What was written by a clock that was ahead of time happened just now."""
-    return None if time is None else min(time, now)
+def _settled(source: StoredSource, now: float, rules: Rules) -> StoredSource:
+    """The source as it stands by the clock as it is now.
+
+    A visit that lies in the future was noted by a clock that was ahead. It happened just now, as
+    far as anybody knows, and the wait after it begins now.
+    """
+    last, until = source.last_crawl, source.not_before
+    if last is not None and last > now:
+        wait = None if until is None else now + max(until - last, 0.0)
+        return replace(source, last_crawl=now, not_before=wait)
+    if until is None or is_pause(source.why_not):
+        return source
+    longest = now + max(_least(source, rules), _LONGEST_WAIT)
+    return source if until <= longest else replace(source, not_before=longest)
 
 
-def _soon(time: float | None, now: float) -> float | None:
-    return None if time is None else min(time, now + _LONGEST_WAIT)
+def _least(source: StoredSource, rules: Rules) -> float:
+    return rules.min_interval if source.min_interval is None else source.min_interval

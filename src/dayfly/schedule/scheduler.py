@@ -279,11 +279,24 @@ class Scheduler:
     # Who there is, and what is allowed.
 
     @_locked
-    def add(self, fleet: Fleet, *, group: Sequence[str] | None = None) -> Rows:
-        """New sources, never visited; the answer is their rows."""
-        group = groups(group, len(arguments.of_kind(Fleet, fleet)))
+    def add(
+        self,
+        fleet: Fleet,
+        *,
+        group: Sequence[str] | None = None,
+        max_interval: npt.ArrayLike | None = None,
+    ) -> Rows:
+        """New sources, never visited; the answer is their rows.
+
+        Their longest interval is that of all unless they bring their own.
+        """
+        n = len(arguments.of_kind(Fleet, fleet))
+        group = groups(group, n)
+        most = None
+        if max_interval is not None:
+            _, most = arguments.intervals(self._desk.roster.least, max_interval, n)
         self._desk.purse.check(float(fleet.cost.max(initial=0.0)))
-        return self._desk.add(fleet, group)
+        return self._desk.add(fleet, group, most)
 
     @_locked
     def remove(self, rows: int | Sequence[int] | Rows) -> None:

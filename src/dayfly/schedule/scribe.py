@@ -68,6 +68,8 @@ class Scribe:
         self._closed, self._hurry = asyncio.Event(), asyncio.Event()
         #: Whether the store cannot be written at the moment.
         self.trouble = False
+        #: How many visits have ended.
+        self.noted = 0
 
     @property
     def backlog(self) -> int:
@@ -77,6 +79,7 @@ class Scribe:
     def note(self, number: int, crawl: Crawl) -> None:
         """This visit, chosen as so many-th, has ended."""
         self._ended.append((number, crawl))
+        self.noted += 1
         self._some.set()
         if len(self._ended) >= _BATCH or self._idle():
             self._enough.set()
@@ -142,7 +145,7 @@ class Scribe:
                     " its visits are recorded one by one",
                 )
             )
-            return await self.patiently(lambda: self._writer.write_singly(batch))
+            return await self.patiently(lambda: self._writer.write_singly(batch, copies))
 
     async def patiently(self, job: Callable[[], Awaitable[_T]]) -> _T:
         """Do it, and again where the store cannot be written, until it works or all is closed."""

@@ -76,11 +76,13 @@ class Visiting:
         self._on_trial = None
         while self.suspects:
             row = self.suspects.popleft()
-            if sources[row].state is State.ACTIVE:
+            if not self._still_wanted(row):
+                self._give_back([row])
+                continue
+            await self._set_out([row])
+            if row in self.under_way:
                 self._on_trial = row
-                await self._set_out([row])
                 return
-            self._give_back([row])
 
     async def _set_out(self, rows: Sequence[int]) -> None:
         """Claim these, and start."""
@@ -100,8 +102,19 @@ class Visiting:
         except BaseException:
             self._give_back(rows)
             raise
+        unwanted = [row for row in rows if not self._still_wanted(row)]
         for row in rows:
-            self.under_way[row] = asyncio.ensure_future(self._visit(row))
+            if row not in unwanted:
+                self.under_way[row] = asyncio.ensure_future(self._visit(row))
+        if unwanted:
+            self._give_back(unwanted)
+            await self._scribe.patiently(lambda: self._writer.release(unwanted))
+
+    def _still_wanted(self, row: int) -> bool:
+        """Whether nobody has paused or removed it while its claim waited for the store."""
+        source = self._writer.sources[row]
+        resting = source.not_before is not None and source.not_before > self._clock.now()
+        return source.state is State.ACTIVE and not resting
 
     async def _visit(self, row: int) -> None:
         """See what is there; an accident in the fetcher is a failed visit like any other."""

@@ -21,6 +21,7 @@ from dayfly.model import Crawl, RobotsCopy, Status
 from dayfly.schedule.gain import keep_new
 from dayfly.schedule.manners import Rules, wait
 from dayfly.store.base import Funds, Listing, Record, State, Store, StoredSource
+from dayfly.store.pauses import is_pause, paused_over
 from dayfly.store.standing import after
 
 #: Why a visit ended that was given up because the crawler was stopped.
@@ -51,6 +52,8 @@ class Writer:
         self.round_s = 0.0
         #: The address at which each source under way is asked.
         self._asked: dict[int, str] = {}
+        #: How many visits are stored.
+        self.written = 0
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="dayfly-store")
 
     def close(self) -> None:
@@ -80,9 +83,21 @@ class Writer:
         """Store what these visits saw; as it was stored, new items only."""
         return await self.ask(lambda store: self._write(store, crawls, copies))
 
-    async def write_singly(self, crawls: Sequence[Crawl]) -> list[Record]:
+    async def write_singly(
+        self, crawls: Sequence[Crawl], copies: Sequence[RobotsCopy]
+    ) -> list[Record]:
         """The same one by one: whose visit cannot be stored is stored as a failed one."""
-        return await self.ask(lambda store: [self._somehow(store, crawl) for crawl in crawls])
+
+        def job(store: Store) -> list[Record]:
+            if copies:
+                store.keep_robots(copies, self.fence)
+            return [self._somehow(store, crawl) for crawl in crawls]
+
+        return await self.ask(job)
+
+    async def release(self, rows: Sequence[int]) -> None:
+        """These visits do not take place after all."""
+        await self.ask(lambda store: store.release(rows, self.fence))
 
     def change(self, given: StoredSource) -> StoredSource:
         """Store what differs from what is known.
@@ -129,6 +144,7 @@ class Writer:
             store.keep_robots(copies, self.fence)
         store.record(records, self.fence)
         # Committed: from here on it is true.
+        self.written += len(records)
         for record in records:
             self.sources[record.source.row] = record.source
             self._asked.pop(record.source.row, None)
@@ -157,15 +173,15 @@ class Writer:
     def _after(self, crawl: Crawl, estimate: Estimate) -> StoredSource:
         source = self.sources[crawl.row]
         chance = 0.0 if crawl.answered else draw(crawl)
-        not_before, why = wait(source, crawl, self._rules, chance, self.round_s)
-        return after(source, crawl, estimate, not_before, why)
+        until, why = wait(source, crawl, self._rules, chance, self.round_s)
+        return after(source, crawl, estimate, *_longer(source, crawl.time, until, why))
 
     def _abandoned(self, crawl: Crawl) -> StoredSource:
         """We gave up, not they: nothing is held against the source, and it is asked again later."""
         source = self.sources[crawl.row]
         answered = replace(crawl, status=Status.UNCHANGED)
-        not_before, why = wait(source, answered, self._rules, 0.0)
-        return replace(source, last_crawl=crawl.time, not_before=not_before, why_not=why, lost=0)
+        until, why = _longer(source, crawl.time, *wait(source, answered, self._rules, 0.0))
+        return replace(source, last_crawl=crawl.time, not_before=until, why_not=why, lost=0)
 
     def _somehow(self, store: Store, crawl: Crawl) -> Record:
         try:
@@ -175,6 +191,16 @@ class Writer:
         except Exception as error:
             failed = failure(crawl.row, crawl.time, f"record: {named(error)}", crawl.cost)
             return self._write(store, [failed])[0]
+
+
+def _longer(
+    source: StoredSource, time: float, until: float | None, why: str
+) -> tuple[float | None, str]:
+    """What the visit asks for, or what somebody asked for while it was under way, if longer."""
+    asked = source.not_before
+    if asked is None or asked <= max(time, until or 0.0):
+        return until, why
+    return asked, paused_over(until, why) if is_pause(source.why_not) else source.why_not
 
 
 def draw(crawl: Crawl) -> float:

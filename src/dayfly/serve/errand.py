@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from dayfly.schedule import Loop, News, Recorded
 from dayfly.store import State
 
@@ -9,8 +11,8 @@ from dayfly.store import State
 _SOON = {"", "budget", "in flight", "host spacing", "host parallel", "host budget", "group budget"}
 #: Seconds for which a host that was just visited may rest; one that asks for peace asks for longer.
 _PATIENCE = 30.0
-#: A few that wait for somebody else are looked at every so many news.
-_FEW = 200
+#: So few that wait for somebody else are looked at one by one, every so many seconds at least.
+_FEW, _EVERY = 200, 1.0
 
 
 class Errand:
@@ -32,6 +34,15 @@ class Errand:
         done = [crawl.row for crawl in news.crawls]
         self._loop.scheduler.pause(done)
         self.left.difference_update(done)
+        self._look()
+
+    async def run(self) -> None:
+        """Look at the list now and then: somebody may remove or pause the last one on it."""
+        while self.left:
+            await asyncio.sleep(_EVERY)
+            self._look()
+
+    def _look(self) -> None:
         if len(self.left) <= _FEW:
             # Whose host asked for peace meanwhile is not waited for.
             self.left = {row for row in self.left if self._due(row)}

@@ -12,7 +12,6 @@ from dayfly.serve.directory import find
 from dayfly.serve.house import House
 from dayfly.serve.vocabulary import (
     CHANGEABLE,
-    PAUSED,
     changed,
     read_listing,
     shown_source,
@@ -20,6 +19,7 @@ from dayfly.serve.vocabulary import (
     state_at,
 )
 from dayfly.store import Listing, State, StoredSource
+from dayfly.store.pauses import is_pause, paused_over, without_pause
 
 #: Sources in one answer, where nobody asks for another number.
 _PORTION = 5000
@@ -115,10 +115,10 @@ async def pause(house: House, *, source: str, until: float | None = None) -> dic
     if until <= house.now():
         raise BadInput("a pause must end in the future")
     pending = found.not_before is not None and found.not_before > house.now()
-    if pending and not PAUSED.fullmatch(found.why_not):
+    if pending and not is_pause(found.why_not):
         if found.not_before is not None and found.not_before >= until:
             return shown_source(found, house.now())  # it rests for longer than that anyhow
-        note = f"paused (then {found.why_not or 'not_before'} until {found.not_before})"
+        note = paused_over(found.not_before, found.why_not)
     else:
         note = found.why_not if pending else "paused"
     return await _put(house, replace(found, not_before=until, why_not=note))
@@ -129,10 +129,9 @@ async def resume(house: House, *, source: str) -> dict[str, Any]:
     found = _living(house, source)
     put = replace(found, state=State.ACTIVE, gone_since=None, lost=0)
     # A pause may end early. What the source itself asked for before it may not.
-    noted = PAUSED.fullmatch(found.why_not)
-    if noted is not None:
-        until = None if noted["until"] is None else float(noted["until"])
-        put = replace(put, not_before=until, why_not=noted["why"] or "")
+    if is_pause(found.why_not):
+        until, why = without_pause(found.why_not)
+        put = replace(put, not_before=until, why_not=why)
     return await _put(house, put)
 
 

@@ -8,7 +8,6 @@ without credentials.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
@@ -21,18 +20,17 @@ from dayfly.errors import BadInput, UnknownName
 from dayfly.model import Crawl
 from dayfly.serve.listable import listable
 from dayfly.store import Listing, State, StoredItem, StoredSource, fleet_of
+from dayfly.store.pauses import is_pause
 
 #: What an operator may set, by the names that `Listing` has for it.
 LISTED = Listing.__struct_fields__
 #: The host follows the address, and the id is for life.
 CHANGEABLE = tuple(name for name in LISTED if name not in ("id", "host"))
-#: Why a source rests that was paused for a while, and what it waited for before.
-PAUSED = re.compile(r"paused(?: \(then (?P<why>.*) until (?P<until>[0-9.]+)\))?")
 
 
 def shown_why(source: StoredSource) -> str:
     """Why a source rests; what it waits for after a pause is for `resume` alone."""
-    return "paused" if PAUSED.fullmatch(source.why_not) else source.why_not
+    return "paused" if is_pause(source.why_not) else source.why_not
 
 
 def plain_listing(listing: Listing) -> dict[str, Any]:
@@ -72,7 +70,7 @@ def changed(source: StoredSource, given: Mapping[str, Any]) -> StoredSource:
 def state_at(source: StoredSource, now: float) -> str:
     """The state as people know it: a pause that ends by itself is one, too."""
     resting = source.not_before is not None and source.not_before > now
-    if source.state == State.ACTIVE and resting and PAUSED.fullmatch(source.why_not):
+    if source.state == State.ACTIVE and resting and is_pause(source.why_not):
         return str(State.PAUSED)
     return str(source.state)
 

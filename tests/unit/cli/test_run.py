@@ -1,12 +1,14 @@
 """`dayfly run` before it goes out: what it refuses, and what it would do."""
 
 import json
+import time
 
 import pytest
 from click.testing import CliRunner
 from tests.origin import ORIGIN
 
 from dayfly.cli import cli
+from dayfly.schedule import SystemClock
 
 
 def invoke(*args):
@@ -120,6 +122,31 @@ def test_the_log_of_a_refusal_tells_the_wait_that_is_stored(here):
     stored = json.loads(invoke("sources", "show", "10.0.0.1", "--json").stdout)
     assert told["not_before_at"] == pytest.approx(stored["not_before_at"], abs=0.06)
     assert 3600 <= stored["not_before_at"] - stored["last_crawl_at"] <= 1.25 * 3600
+
+
+def test_D05_a_run_whose_clock_was_far_ahead_starts_anew_by_itself(here, monkeypatch):
+    """The first clock was set ten years ahead, and falls back while it is crawled."""
+    made = []
+
+    def clock():
+        ahead = [0.0 if made else 10 * 365 * 86400.0]
+        made.append(SystemClock(lambda: time.time() + ahead[0]))
+        ahead[0] = 0.0
+        return made[-1]
+
+    monkeypatch.setattr("dayfly.serve.crawler.SystemClock", clock)
+    (here / "list.txt").write_text("http://10.0.0.1/feed\n")
+    given = ["--budget", "60/min", "--contact", "https://example.org/", "--log", "json"]
+    result = invoke("run", "list.txt", *given, "--for", "2s")
+    assert result.exit_code == 0, result.output
+    lines = [json.loads(line) for line in result.stdout.splitlines()]
+    told = [
+        line["event"]
+        for line in lines
+        if line["event"] in ("start", "stop") or "start anew" in line.get("text", "")
+    ]
+    assert told == ["start", "start", "alarm", "stop"]
+    assert len(made) == 2
 
 
 def test_a_dry_run_knows_what_an_allowance_lets_in(here):

@@ -93,6 +93,15 @@ def test_fast_clocks_of_one_origin_show_the_same_time():
     assert before <= between <= after
 
 
+def test_D05_a_wall_that_falls_back_by_years_is_not_waited_for():
+    machine = Machine()
+    clock = SystemClock(lambda: machine.wall, lambda: machine.steady)
+    for jump, astray in ((-HOUR, False), (10 * YEAR, False), (-10 * YEAR, True)):
+        machine.passes(10.0, jump)
+        clock.now()
+        assert clock.astray is astray
+
+
 class Machine:
     """A wall clock that can be set, and time that passes evenly."""
 

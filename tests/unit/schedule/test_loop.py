@@ -2,15 +2,25 @@
 
 import asyncio
 import itertools
+import time
 
 import pytest
 from msgspec.structs import replace
 from tests.unit.schedule.pretend import START, Feed, make, stocked
 
-from dayfly.errors import StaleFence, StoreError
+from dayfly.errors import ClockSetBack, StaleFence, StoreError
 from dayfly.learn.live import LiveEstimator
 from dayfly.model import Crawl, Status
-from dayfly.schedule import Chosen, Loop, ManualClock, Notice, Recorded, Rules, Scheduler
+from dayfly.schedule import (
+    Chosen,
+    FastClock,
+    Loop,
+    ManualClock,
+    Notice,
+    Recorded,
+    Rules,
+    Scheduler,
+)
 from dayfly.store import Listing, MemoryStore, fleet_of
 from dayfly.store.base import State
 
@@ -205,6 +215,50 @@ def test_one_visit_that_cannot_be_stored_does_not_spoil_the_others():
         (0, ""), (1, "record: UnicodeError: surrogates"), (2, ""),
     ]  # fmt: skip
     assert [one.kind for one in news if isinstance(one, Notice)] == ["record"]
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_the_last_words_count_what_was_not_stored(monkeypatch, fails):
+    """The store takes longer than the end may; what it has stored after all is stored."""
+    from dayfly.schedule import loop as deciding
+
+    monkeypatch.setattr(deciding, "_LAST_WORDS_S", 0.05)
+
+    class Slow(MemoryStore):
+        def record(self, records, fence):
+            time.sleep(0.5)
+            if fails:
+                raise StoreError("the disk is gone")
+            super().record(records, fence)
+
+    loop, _, store, *_ = make(n=3, store=Slow(), clock=FastClock(1.0, START), tick=0.05)
+
+    async def stopped() -> None:
+        task = asyncio.ensure_future(loop.run(None))
+        await asyncio.sleep(0.2)
+        loop.stop()
+        await task
+
+    if not fails:
+        asyncio.run(stopped())
+        assert len(list(store.visits())) == 3
+        return
+    with pytest.raises(StoreError, match="3 visits could not be stored"):
+        asyncio.run(stopped())
+
+
+def test_D05_a_crawl_whose_clock_is_astray_ends_in_good_order():
+    class Wrong(ManualClock):
+        @property
+        def astray(self):
+            return self.now() >= START + 60.0
+
+    loop, feed, store, *_ = make(clock=Wrong(START))
+    with pytest.raises(ClockSetBack, match="start anew"):
+        asyncio.run(loop.run(START + 1000.0))
+    assert feed.visits
+    assert len(list(store.visits())) == len(feed.visits)
+    assert store.lost(store.own()) == []
 
 
 def test_D15_stopping_ends_visits_and_returns_claims():

@@ -13,6 +13,7 @@ from dayfly.model import Crawl, Item, Status
 from dayfly.schedule import FastClock, Loop, ManualClock, Recorded, Rules, Scheduler, resume
 from dayfly.store import MemoryStore, fleet_of
 from dayfly.store.base import State
+from dayfly.store.pauses import without_pause
 
 DAY = 86400.0
 
@@ -243,3 +244,50 @@ def test_a_restart_believes_what_a_refit_at_that_moment_would():
     assert np.array_equal(again.decay, decay)
     assert np.array_equal(again.worth, worth)
     assert not np.array_equal(again.worth, stale), "what is stored is older than the refit"
+
+
+@pytest.mark.parametrize("reason", ["", "stopped"])
+def test_a_pause_of_a_week_during_a_visit_outlasts_it(still, reason):
+    until = START + 7 * DAY
+    still.change(replace(still.sources[0], not_before=until, why_not="paused"))
+    given_up = Crawl(row=0, time=START, status=Status.FAILED, reason=reason)
+    written(still, given_up if reason else seen())
+    stored = still.ask_now(lambda store: store.sources())[0]
+    assert (stored.not_before, stored.last_crawl) == (until, START)
+    # What the visit asks for holds when the pause ends early.
+    assert without_pause(stored.why_not) == (START + 600.0, "minimum interval")
+
+
+def test_a_pause_that_is_over_before_the_visit_asks_is_forgotten(still):
+    still.change(replace(still.sources[0], not_before=START + 60.0, why_not="paused"))
+    written(still, seen())
+    stored = still.sources[0]
+    assert (stored.not_before, stored.why_not) == (START + 600.0, "minimum interval")
+
+
+@pytest.mark.parametrize("change", [{"state": State.REMOVED}, {"not_before": START + DAY}])
+def test_who_is_taken_back_while_its_claim_waits_for_the_store_is_not_visited(change):
+    loop, feed, store, *_ = make(n=2)
+    claim = loop._writer.claim
+
+    async def late(rows, time, funds=None):
+        await claim(rows, time, funds)
+        loop.change(replace(loop.sources[1], **change))
+
+    loop._writer.claim = late
+    asyncio.run(loop.run(START + 1.0))
+    assert [row for _, row in feed.visits] == [0]
+    assert store.lost(store.own()) == []
+    assert loop.under_way == []
+
+
+def test_suspects_hold_nobody_up():
+    """Four were under way when the crawler died, and as many may be at a time."""
+    clock, store = ManualClock(START), stocked(20)
+    store.claim([0, 1, 2, 3], START, store.own())
+    feed = Feed(clock, takes=dict.fromkeys(range(4), 30.0))
+    loop = resume(store, feed, clock, budget=10.0, parallel=4, rules=Rules(min_interval=300.0))
+    asyncio.run(loop.run(START + 315.0))
+    # From 300 on the first suspect is visited; all others have their second visit meanwhile.
+    assert sum(when >= START + 300.0 for row in range(4) for when in feed.of(row)) == 1
+    assert all(len(feed.of(row)) == 2 for row in range(4, 20))

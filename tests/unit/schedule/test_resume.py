@@ -8,11 +8,11 @@ import pytest
 from msgspec.structs import replace
 from tests.unit.schedule.pretend import START, Feed, stocked
 
-from dayfly.errors import StaleFence
+from dayfly.errors import BadInput, StaleFence
 from dayfly.estimate import ArrivalEstimator
 from dayfly.model import Crawl, Item, Status
 from dayfly.schedule import ManualClock, Notice, Rules, Scheduler, resume
-from dayfly.store import Funds, MemoryStore
+from dayfly.store import Funds, Listing, MemoryStore, Record
 from dayfly.store.base import State, fleet_of
 
 
@@ -429,6 +429,71 @@ def test_D05_what_a_wrong_clock_wrote_does_not_starve_a_restart():
     feed = Feed(clock)
     asyncio.run(resume(store, feed, clock, budget=1.0, tick=600.0).run(START + 2 * 86400))
     assert {row for _, row in feed.visits} == set(range(5))
+
+
+DAY = 86400.0
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"not_before": START + 30 * DAY, "why_not": "paused"},
+        {"not_before": START + 7 * DAY, "why_not": "minimum interval", "min_interval": 7 * DAY},
+        {"not_before": START + DAY, "why_not": "Retry-After"},
+    ],
+)
+def test_C16_a_restart_does_not_cut_a_long_wait_short(change):
+    store = stocked(1)
+    store.change([replace(store.sources()[0], last_crawl=START, **change)])
+    for start in (START + 60.0, START + 0.5 * DAY):
+        clock = ManualClock(start)
+        feed = Feed(clock)
+        asyncio.run(resume(store, feed, clock, budget=1.0, tick=600.0).run(start + DAY / 3))
+        assert feed.visits == []
+        assert store.sources()[0].not_before == change["not_before"]
+
+
+def test_D05_after_a_clock_that_was_ahead_waits_begin_anew_and_do_not_grow_with_restarts():
+    year = 365 * DAY
+    store = stocked(4)
+    changes = [
+        {"last_crawl": START + year, "not_before": START + year + 300.0},
+        {"last_crawl": START + year, "not_before": START + year + 3600.0, "why_not": "Retry-After"},
+        # The crawler died while the clock was ahead; its last visit was before.
+        {"last_crawl": START - DAY, "not_before": START + year, "why_not": "lost visit"},
+        {"last_crawl": START - DAY, "not_before": START + year, "why_not": "paused"},
+    ]
+    store.change(replace(store.sources()[row], **change) for row, change in enumerate(changes))
+    crawl = Crawl(row=1, time=START + year, status=Status.FAILED, reason="http 429",
+                  host_not_before=START + year + 3600.0)  # fmt: skip
+    store.record([Record(crawl=crawl, source=store.sources()[1])], store.own())
+    visits = {row: [] for row in range(4)}
+    for start in np.arange(START, START + 2 * DAY, DAY / 4):
+        clock = ManualClock(float(start))
+        feed = Feed(clock)
+        asyncio.run(resume(store, feed, clock, budget=1.0, tick=60.0).run(start + DAY / 4 - 60.0))
+        for row, times in visits.items():
+            times += feed.of(row)
+    assert [visits[row][0] - START for row in (0, 1)] == [300.0, 3600.0]
+    assert DAY <= visits[2][0] - START <= 1.5 * DAY
+    assert visits[3] == [], "a pause is the operator's word"
+
+
+def test_a_source_whose_numbers_nobody_can_hold_is_named():
+    store = stocked(2)
+    store._sources[1] = replace(store._sources[1], weight=1e300)
+    with pytest.raises(BadInput, match=r"source '1': weight must be .* --update"):
+        resume(store, Feed(ManualClock(START)), ManualClock(START), budget=1.0)
+
+
+def test_a_source_that_is_added_later_has_the_longest_interval_of_the_run():
+    clock, store = ManualClock(START), stocked(2)
+    store.change([replace(store.sources()[0], max_interval=7200.0)])
+    loop = resume(store, Feed(clock), clock, budget=1.0, max_interval=3600.0)
+    loop.add([Listing(id="new", url="http://new.example/")])
+    assert loop.scheduler.promise.max_interval == 7200.0
+    loop.add([Listing(id="own", url="http://own.example/", max_interval=9000.0)])
+    assert loop.scheduler.promise.max_interval == 9000.0
 
 
 def test_a_fleet_that_is_busier_than_was_guessed_is_discovered_at_once():

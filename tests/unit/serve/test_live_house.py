@@ -9,13 +9,13 @@ from msgspec.structs import replace
 
 from dayfly.errors import BadInput, StoreError
 from dayfly.model import Crawl, Item, Status
-from dayfly.schedule import ManualClock, Recorded, Rules, SystemClock, resume
+from dayfly.schedule import FastClock, ManualClock, Recorded, Rules, SystemClock, resume
 from dayfly.serve import LiveHouse, Office
 from dayfly.serve.alarms import Alarms
 from dayfly.serve.errand import Errand
 from dayfly.serve.retention import Retention
 from dayfly.serve.vocabulary import plain_listing
-from dayfly.store import Listing, MemoryStore, StoredSource
+from dayfly.store import Listing, MemoryStore, State, StoredSource
 
 from .conftest import listing
 
@@ -232,6 +232,27 @@ def test_an_errand_waits_for_a_host_that_was_just_visited_but_not_for_one_that_a
 
     assert asyncio.run(main(5.0)) == (list(range(7)), True)
     assert asyncio.run(main(3600.0)) == ([6], True)
+
+
+def test_an_errand_ends_when_the_last_on_its_list_is_removed(monkeypatch):
+    monkeypatch.setattr("dayfly.serve.errand._EVERY", 0.01)
+
+    async def main():
+        clock = FastClock(1.0, 1000.0)
+        store = MemoryStore()
+        store.add([listing(0)])
+        loop = resume(store, Feeds(clock), clock, budget=1.0, rules=QUICK)
+        loop.block_host(loop.sources[0].host, 1015.0)
+        errand = Errand(loop)
+        beside = asyncio.ensure_future(errand.run())
+        task = asyncio.ensure_future(loop.run(None))
+        await asyncio.sleep(0.05)
+        assert errand.left == {0}
+        loop.change(structs.replace(loop.sources[0], state=State.REMOVED))
+        await asyncio.wait_for(task, 10.0)
+        await beside
+
+    asyncio.run(main())
 
 
 def test_an_errand_with_nobody_due_ends_at_once():
