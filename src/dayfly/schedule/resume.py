@@ -114,15 +114,13 @@ def _peace(
 ) -> dict[str, float]:
     """Until when hosts are left alone: they said so, or one of their sources was just visited."""
     told = {host.host: host for host in hosts}
-    until = {
-        # Nobody may ask for more: a clock was ahead then. Who asked has settled its own wait.
-        name: host.not_before if host.not_before <= now + _LONGEST_WAIT else now
-        for name, host in told.items()
-        if host.not_before is not None
-    }
+    until = {name: host.not_before for name, host in told.items() if host.not_before is not None}
+    # Nobody may ask for more: a clock was ahead then. Who heard it has settled its own wait.
+    astray = {name for name, at in until.items() if at > now + _LONGEST_WAIT}
+    until.update(dict.fromkeys(astray, now))
     for source in sources:
-        if source.why_not == "Retry-After" and until.get(source.host) == now:
-            until[source.host] = max(now, source.not_before or now)
+        if source.host in astray and source.why_not == "Retry-After" and source.not_before:
+            until[source.host] = max(until[source.host], source.not_before)
         last = now if source.row in lost else source.last_crawl
         if source.host and last is not None:
             asked = told[source.host].crawl_delay if source.host in told else None
@@ -182,7 +180,7 @@ def _settled(source: StoredSource, now: float, rules: Rules) -> StoredSource:
         return replace(source, last_crawl=now, not_before=wait)
     if until is None or is_pause(source.why_not):
         return source
-    longest = now + max(_least(source, rules), _LONGEST_WAIT)
+    longest = now + max(_least(source, rules), 1.25 * rules.backoff_cap, _LONGEST_WAIT)
     return source if until <= longest else replace(source, not_before=longest)
 
 
