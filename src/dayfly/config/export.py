@@ -89,6 +89,11 @@ def json(sources: Sequence[Source]) -> Iterator[str]:
     yield "\n]}\n"
 
 
+def holds(form: str, source: Source) -> bool:
+    """Whether this source could be imported again: a page is nothing without its selectors."""
+    return form != "csv" or source["kind"] != "page"
+
+
 FORMATS: dict[str, Callable[[Sequence[Source]], Iterable[str]]] = {
     "opml": opml,
     "text": text,
@@ -101,6 +106,8 @@ FORMATS: dict[str, Callable[[Sequence[Source]], Iterable[str]]] = {
 def _cells(sources: Sequence[Source]) -> Iterator[list[str]]:
     yield list(COLUMNS)
     for source in sources:
+        if not holds("csv", source):
+            continue
         tags = ";".join(tag.replace(";", ",") for tag in source["tags"])
         listed = _listed(source) | {"tags": tags}
         yield [_cell(listed.get(column, "")) for column in COLUMNS]
@@ -115,7 +122,7 @@ def _listed(source: Source) -> dict[str, Any]:
         "tags": list(source["tags"]),
         "weight": source["weight"],
         "half_life": _duration(source["half_life_s"]),
-        "arrival": source["listed_arrival_per_s"],
+        "arrival": _rate(source["listed_arrival_per_s"]),
         "worth": source["worth"],
         "cost": source["cost"],
         "window": source["window"],
@@ -126,7 +133,7 @@ def _listed(source: Source) -> dict[str, Any]:
         "verify_tls": "tls" not in source["overrides"],
     }
     usual = {
-        "title": "", "tags": [], "weight": _USUAL.weight, "arrival": _USUAL.arrival,
+        "title": "", "tags": [], "weight": _USUAL.weight, "arrival": _rate(_USUAL.arrival),
         "worth": _USUAL.worth, "cost": _USUAL.cost, "kind": _USUAL.kind,
         "obey_robots": True, "verify_tls": True,
     }  # fmt: skip
@@ -135,6 +142,11 @@ def _listed(source: Source) -> dict[str, Any]:
         for key, value in values.items()
         if value is not None and (key not in usual or value != usual[key])
     }
+
+
+def _rate(per_s: float) -> str:
+    """Per second, with all its digits; so it comes back as it was."""
+    return f"{per_s!r}/s"
 
 
 def _duration(seconds: float | None) -> str | None:

@@ -13,7 +13,7 @@ import msgspec
 
 from dayfly.config.files import read_limited
 from dayfly.errors import BadInput
-from dayfly.units import parse_duration, parse_rate
+from dayfly.units import parse_budget, parse_duration
 
 T = TypeVar("T")
 
@@ -34,7 +34,7 @@ class Seconds(float):
 
 
 class PerSecond(float):
-    """A rate: `"40/day"`, or a number per second."""
+    """A rate: `"40/day"`; a bare number does not say per what."""
 
     __slots__ = ()
 
@@ -72,19 +72,29 @@ def known_keys(given: Iterable[str], known: Iterable[str], place: str) -> None:
         if key not in known:
             near = difflib.get_close_matches(key, known, n=1)
             hint = f'did you mean "{near[0]}"?' if near else f"there are {', '.join(known)}"
-            raise BadInput(f'{place}: unknown key "{key[:64]}"; {hint}')
+            # A list of addresses that is called .csv has one in the place of a header.
+            from dayfly.config.addresses import without_credentials
+
+            raise BadInput(f'{place}: unknown key "{without_credentials(key)[:64]}"; {hint}')
 
 
 def positive(number: float | None, place: str) -> None:
     """Refuse what must be above 0 and finite, and is not."""
-    if number is not None and not 0 < number < math.inf:
+    _finite(number, place)
+    if number is not None and not number > 0:
         raise BadInput(f"{place}: must be positive, got {number:g}")
 
 
 def nonnegative(number: float | None, place: str) -> None:
     """Refuse what must be at least 0 and finite, and is not."""
-    if number is not None and not 0 <= number < math.inf:
+    _finite(number, place)
+    if number is not None and not number >= 0:
         raise BadInput(f"{place}: must not be negative, got {number:g}")
+
+
+def _finite(number: float | None, place: str) -> None:
+    if number is not None and not math.isfinite(number):
+        raise BadInput(f"{place}: must be finite, got {number:g}")
 
 
 def _read(kind: type, given: Any) -> Any:
@@ -106,7 +116,7 @@ def _seconds(given: Any) -> Seconds:
 def _per_second(given: Any) -> PerSecond:
     if isinstance(given, bool) or not isinstance(given, str | int | float):
         raise ValueError('write a rate, for example "60/min", "40/day", "20/15min"')
-    return PerSecond(parse_rate(given) if isinstance(given, str) else given)
+    return PerSecond(parse_budget(given if isinstance(given, str) else f"{given!r}")[0])
 
 
 def _secret(given: Any) -> Secret:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from dayfly.config.cells import bare, harmless
-from dayfly.config.export import FORMATS
+from dayfly.config.export import FORMATS, holds
 from dayfly.config.lists import listing_of, read_sources
 from dayfly.config.values import PerSecond, Seconds, Secret
 from dayfly.serve.vocabulary import shown_source
@@ -77,6 +77,12 @@ def test_csv_brings_back_all_but_secrets_and_selectors(tmp_path):
     for one, was in zip(again("csv", tmp_path, plain), plain, strict=True):
         assert one.decay == pytest.approx(was.decay)
         assert replace(one, decay=was.decay) == replace(was, headers=())
+
+
+def test_csv_leaves_out_what_it_cannot_bring_back(tmp_path):
+    assert [one.id for one in again("csv", tmp_path)] == [one.id for one in LISTINGS[:2]]
+    assert [holds("csv", one) for one in stored(LISTINGS)] == [True, True, False]
+    assert all(holds(form, one) for form in ("toml", "opml") for one in stored(LISTINGS))
 
 
 def test_opml_brings_back_addresses_titles_and_folders(tmp_path):

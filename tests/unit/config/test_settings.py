@@ -160,8 +160,8 @@ def test_secrets_are_not_shown(write, text, tmp_path, monkeypatch):
         ("parallel = 0", "dayfly.toml, parallel: must be positive, got 0"),
         ("parallel = true", "dayfly.toml, parallel: must be a whole number, got true or false"),
         ('keep_items = "-1d"', "dayfly.toml, keep_items: must be positive, got -86400"),
-        ("host_spacing = nan", "dayfly.toml, host_spacing: must not be negative, got nan"),
-        ("host_spacing = inf", "dayfly.toml, host_spacing: must not be negative, got inf"),
+        ("host_spacing = nan", "dayfly.toml, host_spacing: must be finite, got nan"),
+        ("host_spacing = inf", "dayfly.toml, host_spacing: must be finite, got inf"),
         ('log = "xml"', "dayfly.toml, log: must be text or json, got 'xml'"),
         ("sources = 3", "dayfly.toml: sources are tables; write [[sources]] above each of them"),
         (
@@ -204,6 +204,16 @@ def test_secrets_are_not_shown(write, text, tmp_path, monkeypatch):
             'allow = ["127.0.0.1"]',
             "dayfly.toml, allow: not an allowed address: '127.0.0.1' (no port); write CIDR:PORT,"
             " for example 127.0.0.1/32:8080",
+        ),
+        (
+            '[[sources]]\nurl = "x"\narrival = "5"',
+            "dayfly.toml, [[sources]] 1, arrival: '5' per what? write for example 5/min, 5/h,"
+            " 5/day",
+        ),
+        (
+            '[[sources]]\nurl = "x"\narrival = 0.5',
+            "dayfly.toml, [[sources]] 1, arrival: '0.5' per what? write for example 0.5/min, 0.5/h,"
+            " 0.5/day",
         ),
         (
             'budget = "60"',
