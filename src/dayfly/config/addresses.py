@@ -16,6 +16,10 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/*")
 _PLAIN = re.compile(r"[\w.-]+(?::\d+)?[/?#]")
 #: User and password where nobody can mistake where they end.
 _CREDENTIALS = re.compile(r"^(https?://)([A-Za-z0-9._~!$&'()*+,;=%-]+)(?::([^\s@/?#\\]*))?@", re.I)
+#: The same without a scheme, where there is nothing but an address in the text.
+_LOOSE = re.compile(r"^[^\s/@:]+:[^\s/@]+@(?=[^\s@]+$)")
+#: Readers write it before an address, or in the place of its scheme.
+_FEED = re.compile(r"^feed:(?://(?!/))?(?P<rest>(?:https?://)?)", re.I)
 _SITE = re.compile(r"^[\w-]+(\.[\w-]+)+(:\d+)?([/?#]|$)")
 
 Headers = tuple[tuple[str, str], ...]
@@ -41,12 +45,14 @@ def read_address(text: str) -> Address:
     'example.org/feed?a=1&b=%5B2%5D'
     >>> read_address("https://joe:pw@example.org/").headers
     (('Authorization', 'Basic am9lOnB3'),)
+    >>> read_address("feed://example.org/").url, read_address("feed:https://example.org/").url
+    ('http://example.org/', 'https://example.org/')
     >>> read_address("example.org/feed")
     Traceback (most recent call last):
     dayfly.errors.BadInput: not an http or https address: 'example.org/feed'; write
     https://example.org/feed
     """
-    url = text.strip()
+    url = _FEED.sub(lambda found: found["rest"] or "http://", text.strip())
     headers: Headers = ()
     if credentials := _CREDENTIALS.match(url):
         url = url[: credentials.end(1)] + url[credentials.end() :]
@@ -69,6 +75,22 @@ def authorization(*, basic: str = "", bearer: str = "") -> Headers:
             raise BadInput("basic must be user:password")
         return (("Authorization", "Basic " + base64.b64encode(basic.encode()).decode()),)
     return (("Authorization", f"Bearer {bearer}"),) if bearer else ()
+
+
+def without_credentials(text: str) -> str:
+    """What somebody wrote without user and password, if it is an address; else as it is.
+
+    >>> without_credentials("https://joe:pw@example.org/a@b"), without_credentials("Joe @ home: a")
+    ('https://example.org/a@b', 'Joe @ home: a')
+    """
+    for pattern, kept in ((_CREDENTIALS, r"\1"), (_LOOSE, "")):
+        plain, found = pattern.subn(kept, text.strip())
+        if found:
+            return plain
+    scheme, mark, rest = text.strip().partition("://")
+    if mark and "@" in rest and not _PLAIN.match(rest):
+        return f"{scheme}://{rest.rpartition('@')[2]}"
+    return text
 
 
 def shown(text: str) -> str:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import re
+from collections import deque
 from collections.abc import Iterator, Sequence
 from pathlib import PurePath
 from typing import Any
@@ -38,7 +40,11 @@ def entries(content: bytes, name: str, problems: list[str]) -> Iterator[Entry]:
 
     `BadInput` where the file as a whole is nothing that could be a list.
     """
-    read = {"opml": _opml, "toml": _toml, "csv": _csv, "text": _text}[format_of(name, content)]
+    form = format_of(name, content)
+    if form != "opml" and content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        content = _as_utf8(content, name)
+        form = format_of(name, content)
+    read = {"opml": _opml, "toml": _toml, "csv": _csv, "text": _text}[form]
     return read(content, name, problems)
 
 
@@ -58,10 +64,14 @@ def format_of(name: str, content: bytes) -> str:
 
 def _opml(content: bytes, name: str, problems: list[str]) -> Iterator[Entry]:
     outlines = read_opml(content, name)
-    problems += outlines.problems
+    left_out = deque(outlines.left_out)
     for one in outlines.found:
+        # Whoever takes the entry adds to the problems: so they are in the order of lines.
+        while left_out and left_out[0][0] <= one.line:
+            problems.append(left_out.popleft()[1])
         entry = SourceSettings(url=one.url, title=one.title, tags=one.tags)
         yield entry, f"{name}, line {one.line}"
+    problems += [said for _, said in left_out]
 
 
 def _toml(content: bytes, name: str, problems: list[str]) -> Iterator[Entry]:
@@ -96,6 +106,9 @@ def _csv(content: bytes, name: str, problems: list[str]) -> Iterator[Entry]:
             continue
         if header is None:
             header = [cell.strip().lower() for cell in cells]
+            for mark, called in ((";", "semicolons"), ("\t", "tabs")):
+                if any(mark in cell for cell in header):
+                    raise BadInput(f"{place}: divide columns by commas, not by {called}")
             known_keys(header, COLUMNS, place)
             if "url" not in header or len(set(header)) < len(header):
                 raise BadInput(f"{place}: needs a header with a column url, each column once")
@@ -119,6 +132,14 @@ def _text(content: bytes, name: str, problems: list[str]) -> Iterator[Entry]:
         entry = _COMMENT.sub("", line).strip()
         if entry:
             yield SourceSettings(url=entry), f"{name}, line {number}"
+
+
+def _as_utf8(content: bytes, name: str) -> bytes:
+    """The same text as UTF-8; some editors and spreadsheets save UTF-16."""
+    try:
+        return content.decode("utf-16").encode()
+    except UnicodeError:
+        raise BadInput(f"{name}: is not whole UTF-16 text; save it as UTF-8") from None
 
 
 def _lines(content: bytes, name: str, problems: list[str]) -> Iterator[str]:

@@ -13,9 +13,19 @@ from dayfly.files import replacing
 from dayfly.model import LONGEST_LINE, Fleet, read_csv
 
 
+def called(path: str | os.PathLike[str]) -> str:
+    """The name of a file for messages; people type addresses there, too, with passwords in them."""
+    name = os.fspath(path)
+    if "@" in name:
+        from dayfly.config.addresses import without_credentials
+
+        name = without_credentials(name)
+    return "<stdin>" if name == "-" else name
+
+
 def read_fleet(path: str | os.PathLike[str]) -> Fleet:
     """The fleet in a CSV file; `-` reads standard input."""
-    name = "<stdin>" if os.fspath(path) == "-" else os.fspath(path)
+    name = called(path)
     with _opened(path, name) as file:
         try:
             return read_csv(_lines(file, name), name)
@@ -37,7 +47,7 @@ def write_text_atomically(path: str | os.PathLike[str], text: str) -> None:
 
 def read_limited(path: str | os.PathLike[str], most: int) -> tuple[str, bytes]:
     """The name of a file, for messages, and its bytes, if there are no more than `most`."""
-    name = "<stdin>" if os.fspath(path) == "-" else os.fspath(path)
+    name = called(path)
     with _opened(path, name) as file:
         try:
             content = bytes(file.buffer.read(most + 1))

@@ -14,9 +14,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from dayfly.config.addresses import Address, authorization, read_address
+from dayfly.config.addresses import Address, authorization, read_address, without_credentials
 from dayfly.config.entries import entries
-from dayfly.config.files import read_limited
+from dayfly.config.files import called, read_limited
 from dayfly.config.settings import LARGEST, Settings, SourceSettings
 from dayfly.errors import BadInput
 from dayfly.serve.listable import LONGEST_TAG, LONGEST_TITLE, MOST_TAGS, listable
@@ -65,6 +65,8 @@ def read_sources(path: str | os.PathLike[str], *, settings: Settings | None = No
 
     `BadInput` where the file as a whole is nothing that could be a list.
     """
+    if "://" in os.fspath(path) and not os.path.exists(path):
+        raise BadInput(f"{called(path)}: is an address, not a list; dayfly sources add takes it")
     name, content = read_limited(path, LARGEST)
     if not content.strip(b"\xef\xbb\xbf \t\r\n"):
         raise BadInput(f"{name}: is empty; write one address per line, or export OPML to it")
@@ -96,8 +98,10 @@ def _listing(one: SourceSettings, settings: Settings) -> tuple[Listing, Address]
     address = read_address(one.url)
     named = [(name, str(value)) for name, value in one.headers.items()]
     secrets = authorization(basic=one.basic, bearer=one.bearer)
+    if one.id != without_credentials(one.id):
+        raise BadInput("id: must not hold a user and password; leave it out, or choose a name")
     id = one.id or address.id
-    title = _line(one.title, LONGEST_TITLE)
+    title = _line(without_credentials(one.title), LONGEST_TITLE)
     half_life = float(one.half_life if one.half_life is not None else settings.half_life)
     listing = Listing(
         id=id,

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, NoReturn
 from xml.parsers import expat
 
+from dayfly.config.addresses import without_credentials
 from dayfly.errors import BadInput
 
 #: Folders within folders, and outlines in all, beyond which nobody wrote the list.
@@ -49,12 +50,21 @@ class Outlines:
 
     name: str
     found: list[Outline] = field(default_factory=list)
-    #: What was left out and why, with file and line.
-    problems: list[str] = field(default_factory=list)
+    #: What was left out: the line, and why with file and line.
+    left_out: list[tuple[int, str]] = field(default_factory=list)
     #: Whether the strict parser could read the file.
     well_formed: bool = True
     _folders: list[str] = field(default_factory=list)
     _outlines: int = 0
+
+    @property
+    def problems(self) -> list[str]:
+        """What was left out and why, with file and line."""
+        return [said for _, said in self.left_out]
+
+    def leave_out(self, line: int, why: str) -> None:
+        """Something on this line cannot be used."""
+        self.left_out.append((line, f"{self.name}, line {line}: {why}"))
 
     def open(self, attributes: Mapping[str, str], line: int) -> None:
         """An outline begins: a feed, a folder, or both."""
@@ -73,11 +83,9 @@ class Outlines:
             tags = tuple(dict.fromkeys(tag for tag in inside if tag))
             self.found.append(Outline(url, title, tags, line))
         elif given.get("type", "").lower() in ("rss", "atom"):
-            self.problems.append(f"{self.name}, line {line}: a feed without xmlUrl: {title!r}")
+            self.leave_out(line, f"a feed without xmlUrl: {without_credentials(title)!r}")
         elif given.get("type", "").lower() == "include":
-            self.problems.append(
-                f"{self.name}, line {line}: includes another list, which is not followed"
-            )
+            self.leave_out(line, "includes another list, which is not followed")
         # The folder of a feed is its own name; what lies in it is not tagged by that.
         self._folders.append("" if url else title)
 
@@ -160,7 +168,7 @@ def _tolerantly(text: str, name: str) -> Outlines:
         if not told and (found := _ADDRESS.search(inner)):
             attributes["xmlUrl"] = _decoded(found[2])
         elif not told and "xmlurl" in inner.lower():
-            kept.problems.append(f"{name}, line {line}: an xmlUrl without quotes, or cut short")
+            kept.leave_out(line, "an xmlUrl without quotes, or cut short")
         kept.open(attributes, line)
         if inner[: inner.rfind(">") + 1].endswith("/>"):
             kept.close()

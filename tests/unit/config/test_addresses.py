@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dayfly.config.addresses import authorization, read_address
+from dayfly.config.addresses import authorization, read_address, without_credentials
 from dayfly.errors import BadInput
 from dayfly.serve.listable import LONGEST_ID, check_id, id_of
 
@@ -47,7 +47,8 @@ def test_the_address_stays_as_it_was_written():
         ("/etc/passwd", "not an http or https address: '/etc/passwd'"),
         ("file:///etc/passwd", "not an http or https address: 'file:///etc/passwd'"),
         ("javascript:alert(1)", "not an http or https address"),
-        ("feed://example.org/", "not an http or https address"),
+        ("feed:ftp://example.org/", "no plain host and port"),
+        ("feed://joe:pw@example.org:0/", "'feed://…@example.org:0/'"),
         ("//evil.example/x", "not an http or https address"),
         ("https://a b.example/", "a control character, space or backslash"),
         ("http://127.0.0.3\\@example.org/", "a control character, space or backslash"),
@@ -69,6 +70,39 @@ def test_what_is_no_address_is_told(text, told):
     with pytest.raises(BadInput) as caught:
         read_address(text)
     assert told in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "url"),
+    [
+        ("feed:http://a.example/x", "http://a.example/x"),
+        ("feed:https://a.example/x", "https://a.example/x"),
+        ("feed://a.example/x", "http://a.example/x"),
+        ("FEED://https://a.example/x", "https://a.example/x"),
+        ("feed://joe:pw@a.example/x", "http://a.example/x"),
+    ],
+)
+def test_the_scheme_that_readers_write_is_http(text, url):
+    assert read_address(text).url == url
+    assert bool(read_address(text).headers) == ("joe" in text)
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        ("https://joe:pw@a.example/x@y", "https://a.example/x@y"),
+        ("https://joe@a.example/", "https://a.example/"),
+        ("https://joe:p/w@a.example/", "https://a.example/"),
+        ("feed:https://joe:pw@a.example/", "feed:https://a.example/"),
+        ("joe:pw@a.example/x", "a.example/x"),
+        ("https://a.example/@joe", "https://a.example/@joe"),
+        ("Joe @ home: news", "Joe @ home: news"),
+        ("joe@home", "joe@home"),
+        ("", ""),
+    ],
+)
+def test_credentials_go_and_other_text_stays(text, plain):
+    assert without_credentials(text) == plain
 
 
 def test_long_nonsense_is_told_shortly():

@@ -226,6 +226,26 @@ def test_A11_neither_text_nor_messages_hold_a_secret(tmp_path, caplog):
     )
     more = read_sources(tmp_path / "x.toml")
     assert len(more.problems) == 4
+    (tmp_path / "ids.toml").write_text(
+        '[[sources]]\nurl = "https://a.example/"\nid = "https://joe:pa55word@a.example/"\n'
+        '[[sources]]\nurl = "https://a.example/"\nid = "joe:pa55word@a.example"\n'
+    )
+    assert len(read_sources(tmp_path / "ids.toml").problems) == 2
+    told += read_sources(tmp_path / "ids.toml").problems
+    (tmp_path / "x.opml").write_text(
+        '<opml><body><outline type="rss" text="https://joe:pa55word@a.example/"/>\n'
+        '<outline text="https://joe:pa55word@b.example/" xmlUrl="https://b.example/"/></body></opml>'
+    )
+    listed = read_sources(tmp_path / "x.opml")
+    assert listed.listings[0].title == "https://b.example/"
+    told += listed.problems
+    assert len(listed.problems) == 1
+    (tmp_path / "x.csv").write_text("https://joe:pa55word@a.example/\n")
+    for path in (tmp_path / "x.csv", "https://joe:pa55word@a.example/", "joe:pa55word@a.example"):
+        with pytest.raises(BadInput) as caught:
+            read_sources(path)
+        told.append(str(caught.value))
+    assert "dayfly sources add" in told[-2]
     for text in (*told, *found.problems, *more.problems, caplog.text):
         for secret in SECRETS:
             assert secret not in text

@@ -83,6 +83,18 @@ def test_opml(read):
     ]
 
 
+def test_problems_of_opml_come_in_the_order_of_lines(read):
+    text = (
+        '<opml><body>\n<outline text="A" xmlUrl="ftp://a.example/"/>\n<outline type="rss"/>\n'
+        '<outline text="B" xmlUrl="ftp://b.example/"/>\n<outline type="include"/>\n</body></opml>'
+    )
+    for content in (text, text.replace('text="A"', 'text="A & b"')):
+        told = read("x.opml", content).problems
+        assert [said.partition(":")[0] for said in told] == [
+            f"x.opml, line {line}" for line in (2, 3, 4, 5)
+        ]
+
+
 def test_text(read):
     found = read("feeds.txt", TEXT)
     assert [one.url for one in found.listings] == ["https://a.example/feed", "https://b.example/"]
@@ -221,6 +233,8 @@ def test_the_header_of_a_list_is_read_in_any_case(read, name):
         ("url,url\n", "x.csv, line 1: needs a header with a column url, each column once"),
         ("url,tag\n", 'x.csv, line 1: unknown key "tag"; did you mean "tags"?'),
         ("url,bearer\n", 'x.csv, line 1: unknown key "bearer"'),
+        ("url;tags\n", "x.csv, line 1: divide columns by commas, not by semicolons"),
+        ("url\ttags\n", "x.csv, line 1: divide columns by commas, not by tabs"),
     ],
 )
 def test_a_header_that_cannot_be_used_is_told(read, text, told):
@@ -241,6 +255,37 @@ def test_lines_that_are_no_text_are_told_and_the_others_come_in(read):
     assert [problem.partition(": ")[0] for problem in found.problems] == [
         "x.csv, line 2",
         "x.csv, line 4",
+    ]
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("x.txt", "https://a.example/\r\nhttps://b.example/ # ö\r\n"),
+        ("x", "url,title\nhttps://a.example/,ö\nhttps://b.example/,B\n"),
+        (
+            "x.toml",
+            '[[sources]]\nurl = "https://a.example/"\n[[sources]]\nurl="https://b.example/"',
+        ),
+    ],
+)
+def test_utf_16_with_its_mark_is_read(read, name, text, encoding):
+    found = read(name, f"\ufeff{text}".encode(encoding))
+    assert [one.id for one in found.listings] == ["a.example", "b.example"]
+    assert found.problems == []
+
+
+def test_half_a_character_of_utf_16_is_told(read):
+    with pytest.raises(BadInput, match="save it as UTF-8"):
+        read("x.txt", b"\xff\xfea\0b")
+
+
+def test_numbers_that_have_no_end_are_called_so(read):
+    found = read("x.csv", "url,weight,arrival\nhttps://a.example/,inf,\nhttps://a.example/,,5\n")
+    assert found.problems == [
+        "x.csv, line 2, weight: must be finite, got inf",
+        "x.csv, line 3, arrival: '5' per what? write for example 5/min, 5/h, 5/day",
     ]
 
 
