@@ -27,7 +27,20 @@ config_option = click.option(
 db_option = click.option(
     "--db", metavar="FILE", help="The crawler's database.  [default: dayfly.db]"
 )
-source_argument = click.argument("source")
+
+
+def plain_names(_ctx: click.Context, _param: click.Parameter, given: Any) -> Any:
+    """Sources as they are known: without the credentials that an address was imported with."""
+    if given is None:
+        return None
+    from dayfly.config.addresses import without_credentials
+
+    if isinstance(given, str):
+        return without_credentials(given)
+    return tuple(without_credentials(one) for one in given)
+
+
+source_argument = click.argument("source", callback=plain_names)
 
 
 def settings_of(config: str | None) -> Settings:

@@ -15,9 +15,11 @@ from dayfly.fetch import (
     Guard,
     HttpFetcher,
     Unreadable,
+    check_url,
     user_agent,
 )
 from dayfly.fetch.discovery import Found, feeds_in, usual_places
+from dayfly.fetch.urls import is_literal
 from dayfly.serve.house import House
 from dayfly.serve.indoors import Indoors
 from dayfly.serve.vocabulary import shown_url
@@ -58,18 +60,23 @@ async def _visit(url: str, allow: Sequence[str], contact: str, spacing: float) -
         return await _look(fetcher, url, spacing)
 
 
+def places(url: str) -> list[Found]:
+    """Where feeds are looked for, one after the other, if the page names none."""
+    return usual_places(url)[:_TRIED]
+
+
 async def _look(fetcher: HttpFetcher, url: str, spacing: float) -> list[Found]:
     try:
         answer = await _ask(fetcher, url)
         if answer.status != 200:
             raise FetchError(f"http {answer.status}")
     except (Forbidden, FetchError) as error:
-        raise BadInput(f"{shown_url(url)}: {error}") from None
+        raise BadInput(f"{shown_url(url)}: {error}{_hint(str(error), url)}") from None
     if (title := await _feed(fetcher, answer)) is not None:
         return [Found(answer.url, title)]
     if named := feeds_in(answer.body, answer.url):
         return named
-    for place in usual_places(answer.url)[:_TRIED]:
+    for place in places(answer.url):
         await asyncio.sleep(spacing)
         try:
             answer = await _ask(fetcher, place.url)
@@ -78,6 +85,18 @@ async def _look(fetcher: HttpFetcher, url: str, spacing: float) -> list[Found]:
         if answer.status == 200 and (title := await _feed(fetcher, answer)) is not None:
             return [Found(place.url, title, place.kind)]
     return []
+
+
+def _hint(said: str, url: str) -> str:
+    """What to do about a guard that means well."""
+    if "contact is set" in said:
+        return '; say who you are in dayfly.toml: contact = "https://example.org/crawler"'
+    if "not public" not in said:
+        return ""
+    address = check_url(url)
+    host = str(address.raw_host)
+    block = f"{host}/{128 if ':' in host else 32}" if is_literal(host) else "CIDR"
+    return f'; if you mean it, let it in by dayfly.toml: allow = ["{block}:{address.port}"]'
 
 
 async def _ask(fetcher: HttpFetcher, url: str) -> Answer:

@@ -1,18 +1,20 @@
 """dayfly sources: the list of what is crawled, by hand and by file."""
 
-import contextlib
 import json
+import sys
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
-from dayfly.cli import cli
+from dayfly.cli import adding, cli
 from dayfly.cli.sources import sources
+from dayfly.config.settings import Settings
 from dayfly.errors import BadInput
-from dayfly.serve import reach
+from dayfly.serve.office import OPERATIONS
 
 OPML = (
     '<opml><body><outline text="News & co"><outline text="A" xmlUrl="https://a.example/feed"/>\n'
@@ -49,11 +51,50 @@ def test_sources_are_added_once():
     assert result.stdout == "2 added, 0 known already.\n"
     assert run("add", "http://a.example/feed").stdout == (
         "a.example/feed, 0 added, 1 known already.\n"
+        "What is known stays as it is; --update changes it to what is typed.\n"
     )
     assert [(one["id"], one["tags"], one["weight"]) for one in listed()] == [
         ("a.example/feed", ["x"], 2),
         ("b.example", ["x"], 2),
     ]
+
+
+def test_known_sources_are_set_as_typed_when_asked_to(here):
+    (here / "dayfly.toml").write_text('half_life = "1h"\n')
+    run("add", "https://a.example/", "--id", "mine", "--tag", "x", "--half-life", "2h")
+    run("add", "https://a.example/feed")
+    said = run("add", "https://a.example/", "--weight", "5", "--update").stdout
+    assert said.endswith("0 added, 1 known already.\nWhat is known is as typed now.\n")
+    one, other = listed()
+    assert (one["id"], one["weight"], one["tags"]) == ("mine", 5, ["x"])
+    assert one["half_life_s"] == pytest.approx(7200), "nothing was typed about it"
+    assert other["weight"] == 1
+    run("add", "https://joe:pw@a.example/", "--weight", "1", "--update")
+    one, _ = listed()
+    assert (one["weight"], one["header_names"]) == (1, ["Authorization"])
+
+
+def test_credentials_in_an_address_are_neither_needed_nor_shown_again():
+    secret = "https://bob:hunter2@a.example/y"
+    run("add", secret)
+    assert run("show", secret).exit_code == 0
+    run("pause", secret)
+    for command in (["sources", "show"], ["explain"], ["refresh"], ["sources", "remove"]):
+        for named in ("https://bob:hunter2@b.example/", "bob:hunter2@b.example"):
+            result = CliRunner().invoke(cli, [*command, named], prog_name="dayfly")
+            assert result.exit_code == 1
+            assert "hunter2" not in result.output
+    result = CliRunner().invoke(cli, ["run", secret, "--budget", "1/min"], prog_name="dayfly")
+    assert "https://a.example/y: is an address, not a list; dayfly sources add" in result.output
+    assert "must not hold a user" in run("add", "https://c.example/", "--id", secret, code=2).stderr
+
+
+def test_a_pause_says_until_when():
+    run("add", "https://a.example/")
+    until = time.strftime("%H:%M", time.localtime(time.time() + 7200))
+    said = run("pause", "a.example", "--for", "2h").stdout
+    assert said.startswith(f"a.example: paused until {until}") or said.endswith("in 2h.\n")
+    assert run("pause", "a.example").stdout == "a.example: paused.\n"
 
 
 def test_what_is_typed_is_set():
@@ -186,6 +227,21 @@ def test_what_is_exported_can_be_imported_elsewhere(here, form):
     assert [one["url"] for one in listed("--db", "other.db")] == [one["url"] for one in listed()]
 
 
+def test_an_export_that_cannot_hold_a_page_says_so(here):
+    (here / "p.toml").write_text(
+        '[[sources]]\nurl = "https://p.example/"\nkind = "page"\nselect = { item = "li" }\n'
+        '[[sources]]\nurl = "https://q.example/"\n'
+    )
+    run("import", "p.toml")
+    result = run("export", "--out", "x.csv")
+    assert result.stdout == "Wrote 1 sources to x.csv.\n"
+    assert "1 of kind page" in result.stderr
+    assert "--format toml" in result.stderr
+    assert "p.example" in result.stderr
+    assert document("import", "x.csv", "--db", "other.db")["problems"] == []
+    assert run("export", "--out", "x.toml").stderr == ""
+
+
 def test_export_as_json_and_by_tag():
     run("add", "https://a.example/", "--tag", "x")
     run("add", "https://b.example/")
@@ -196,32 +252,16 @@ def test_export_as_json_and_by_tag():
     assert "no source has the tag 'typo'" in run("export", "--tag", "typo", code=1).stderr
 
 
-class Discovers:
-    """An office that knows what a page names."""
-
-    def __init__(self, office, feeds):
-        self.office, self.feeds, self.asked = office, feeds, []
-
-    def ask(self, what, **arguments):
-        if what != "discover":
-            return self.office.ask(what, **arguments)
-        self.asked.append(arguments)
-        return {"feeds": [{"url": url, "title": "", "kind": "feed"} for url in self.feeds]}
-
-
 @pytest.fixture
 def discovering(monkeypatch):
     def discovering(*feeds):
         asked = []
 
-        @contextlib.contextmanager
-        def reached(db, **given):
-            with reach(db, **given) as office:
-                wrapped = Discovers(office, feeds)
-                yield wrapped
-                asked.extend(wrapped.asked)
+        async def discover(_house, **arguments):
+            asked.append(arguments)
+            return {"feeds": [{"url": url, "title": "", "kind": "feed"} for url in feeds]}
 
-        monkeypatch.setattr("dayfly.serve.reach", reached)
+        monkeypatch.setitem(OPERATIONS, "discover", discover)
         return asked
 
     return discovering
@@ -260,22 +300,38 @@ def test_a_site_is_asked_for_its_feed(here):
         url = f"http://127.0.0.2:{server.server_port}/"
         try:
             refused = run("add", "--discover", url, code=1)
+            assert list(here.iterdir()) == []
             allow = f"127.0.0.2/32:{server.server_port}"
             (here / "dayfly.toml").write_text(f'allow = ["{allow}"]\n')
             run("add", "--discover", url)
         finally:
             server.shutdown()
             thread.join()
-    assert "not public" in refused.stderr or "contact" in refused.stderr
+    assert (
+        f'address is not public; if you mean it, let it in by dayfly.toml: allow = ["{allow}"]'
+        in (refused.stderr)
+    )
     assert [one["url"] for one in listed()] == [f"{url}rss"]
 
 
-def test_a_page_that_names_no_feed_or_a_bad_one_adds_nothing(discovering):
+def test_a_page_that_names_no_feed_or_a_bad_one_adds_nothing(discovering, here):
     discovering()
     assert "names no feed" in run("add", "--discover", "https://a.example/", code=1).stderr
     discovering("file:///etc/passwd")
     assert "not an http" in run("add", "--discover", "https://a.example/", code=1).stderr
-    assert listed() == []
+    assert list(here.iterdir()) == []
+
+
+def test_on_a_terminal_a_long_search_says_where_it_looks(discovering, monkeypatch, capsys):
+    discovering("https://a.example/atom.xml")
+    with adding._visitor(Path("none.db")) as office:
+        adding._discovered(office, "https://a.example/", Settings())
+        assert capsys.readouterr().err == ""
+        monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+        adding._discovered(office, "https://a.example/blog/", Settings())
+    assert capsys.readouterr().err.startswith(
+        "Visiting https://a.example/blog/; if it names no feed, also /blog/feed,"
+    )
 
 
 def test_an_export_of_no_known_format_is_refused(here):
