@@ -16,7 +16,7 @@ from dayfly.store.database import Database, sync
 from dayfly.store.integrity import find_problems
 from dayfly.store.lock import owned
 from dayfly.store.migrate import APPLICATION, find_version, migrate
-from dayfly.store.troubles import told
+from dayfly.store.troubles import cannot_be_written, uncopied
 
 #: Pages copied at a time, and the pause in which whoever waits may write, seconds.
 _STEP = 256
@@ -25,6 +25,8 @@ _PAUSE = 0.001
 _BELIEVED = 1 << 53
 #: Read the file alone, and touch neither it nor its folder.
 _UNTOUCHED = "mode=ro&immutable=1"
+#: What is said where a copy came to nothing.
+_NO_BACKUP, _NO_CHANGE = "no backup was made", "nothing was changed"
 
 
 def back_up(file: Database, path: str | os.PathLike[str]) -> None:
@@ -42,10 +44,15 @@ def back_up(file: Database, path: str | os.PathLike[str]) -> None:
         with file.given_away():
             time.sleep(_PAUSE)
 
-    with _draft(target) as draft:
+    with _draft(target, _NO_BACKUP) as draft:
         with contextlib.closing(sqlite3.connect(draft, isolation_level=None)) as copy:
             with file.reading() as db:
-                db.backup(copy, pages=_STEP, progress=give_way)
+                try:
+                    db.backup(copy, pages=_STEP, progress=give_way)
+                except sqlite3.Error as error:
+                    if cannot_be_written(error):
+                        raise uncopied(target, error, _NO_BACKUP) from error
+                    raise
             _settle(copy, None)
             _refuse_if_damaged(draft, copy)
         _put(draft, target)
@@ -59,7 +66,7 @@ def restore(backup: str | os.PathLike[str], path: str | os.PathLike[str]) -> Pat
     source, target = Path(os.path.realpath(backup)), Path(os.path.realpath(path))
     if source == target:
         raise StoreError(f"{backup} is the store itself; name a backup")
-    with owned(path), _draft(target) as draft:
+    with owned(path), _draft(target, _NO_CHANGE) as draft:
         _copy(backup, source, draft, _left(target))
         aside = _put_aside(target)
         _put(draft, target)
@@ -96,7 +103,12 @@ def _copy(said: str | os.PathLike[str], source: Path, draft: Path, left: _Left) 
             _settle(copy, left)
             _refuse_if_damaged(said, copy)
     except sqlite3.Error as error:
-        raise told(said, error) from error
+        if cannot_be_written(error):
+            raise
+        raise StoreError(
+            f"{said} is no backup that could be used ({error}); {_NO_CHANGE}; name a file that "
+            f"`dayfly backup` has written"
+        ) from error
 
 
 def _settle(copy: sqlite3.Connection, left: _Left | None) -> None:
@@ -174,17 +186,20 @@ def _put_aside(target: Path) -> Path | None:
 
 
 @contextlib.contextmanager
-def _draft(target: Path) -> Iterator[Path]:
-    """An empty file beside the target, for its owner's eyes only, gone at the end."""
+def _draft(target: Path, outcome: str) -> Iterator[Path]:
+    """An empty file beside the target, for its owner's eyes only, gone at the end.
+
+    `outcome` is what came of it where it cannot be written.
+    """
     draft = target.with_name(f".{target.name}.{os.urandom(4).hex()}.tmp")
     try:
         os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     except OSError as error:
-        raise told(target, error) from error
+        raise uncopied(target, error, outcome) from error
     try:
         yield draft
     except (sqlite3.Error, OSError) as error:
-        raise told(target, error) from error
+        raise uncopied(target, error, outcome) from error
     finally:
         for name in (draft, f"{draft}-journal", f"{draft}-wal", f"{draft}-shm"):
             Path(name).unlink(missing_ok=True)

@@ -24,6 +24,26 @@ _ADVICE = {
 }
 
 
+#: Reading failed: of a copy, that is about what is copied.
+_READ = (sqlite3.SQLITE_IOERR_READ, sqlite3.SQLITE_IOERR_SHORT_READ)
+
+
+def cannot_be_written(error: sqlite3.Error) -> bool:
+    """Whether this is about where a copy goes, not about what is copied."""
+    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
+    primary = code & 0xFF
+    if primary == sqlite3.SQLITE_IOERR:
+        return code not in _READ
+    return primary in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_READONLY)
+
+
+def uncopied(target: str | PathLike[str], error: Exception, outcome: str) -> StoreError:
+    """The error of a file that was to be written whole; what came of it instead."""
+    said = error.strerror or error if isinstance(error, OSError) else error
+    advice = "see that there is room and that you may write there, or name another place"
+    return StoreError(f"{target}: {said}; {outcome}; {advice}")
+
+
 def told(path: str | PathLike[str], error: Exception) -> StoreError:
     """The error as ours, with the name of the file; it quotes nothing that is stored."""
     if isinstance(error, sqlite3.Error):

@@ -8,10 +8,12 @@ import threading
 
 import pytest
 from tests.unit.store.making import KILLED, all_of, crawl, die, in_child, opened, record
+from tests.unit.store.test_files import limit_files
 from tests.unit.store.test_migrate import write_first_version
 
 from dayfly.errors import SchemaMismatch, StaleFence, StoreError
 from dayfly.store import SqliteStore, backup, owned, restore
+from dayfly.store.troubles import cannot_be_written
 
 
 def answers(path):
@@ -95,6 +97,49 @@ def test_a_backup_goes_over_nothing_but_backups(tmp_path):
     store.close()
 
 
+@pytest.mark.parametrize("step", ["backup", "restore"])
+def test_a_copy_for_which_there_is_no_room_names_its_place_and_what_came_of_it(tmp_path, step):
+    def work():
+        store = opened(tmp_path / "s.db")
+        store.record(
+            record(store, crawl(0, *[f"{n} {'x' * 500}" for n in range(100)])), store.own()
+        )
+        if step == "restore":
+            store.backup(tmp_path / "copy.db")
+        named, outcome, copy = {
+            "backup": (
+                "copy.db",
+                "no backup was made",
+                lambda: store.backup(tmp_path / "copy.db"),
+            ),
+            "restore": (
+                "new.db",
+                "nothing was changed",
+                lambda: restore(tmp_path / "copy.db", tmp_path / "new.db"),
+            ),
+        }[step]
+        limit_files(20_000)
+        with pytest.raises(StoreError) as caught:
+            copy()
+        limit_files(0)
+        assert str(caught.value).startswith(f"{tmp_path / named}: ")
+        assert f"{outcome}; see that there is room" in str(caught.value)
+        assert not (tmp_path / named).exists()
+        store.close()
+
+    assert in_child(work) == 0
+
+
+def test_a_backup_of_a_damaged_store_blames_the_store(tmp_path):
+    error = sqlite3.DatabaseError("database disk image is malformed")
+    error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+    assert not cannot_be_written(error)
+    error.sqlite_errorcode = sqlite3.SQLITE_IOERR_READ
+    assert not cannot_be_written(error)
+    error.sqlite_errorcode = sqlite3.SQLITE_FULL
+    assert cannot_be_written(error)
+
+
 def test_restore_never_goes_over_an_owned_store(tmp_path):
     store = opened(tmp_path / "s.db")
     store.backup(tmp_path / "copy.db")
@@ -134,8 +179,12 @@ def test_restore_refuses_what_is_no_whole_backup_and_leaves_all_as_it_was(tmp_pa
     for name, kind in expected.items():
         there = tmp_path / name
         content = there.read_bytes() if there.exists() else None
-        with pytest.raises(kind, match=name):
+        with pytest.raises(kind, match=name) as caught:
             restore(there, path)
+        assert "dayfly restore" not in str(caught.value), "that was just tried"
+        if name in ("text.db", "half.db"):
+            assert "is no backup that could be used" in str(caught.value)
+            assert "nothing was changed" in str(caught.value)
         assert answers(path) == before
         assert content == (there.read_bytes() if there.exists() else None)
     with pytest.raises(StoreError, match="the store itself"):
