@@ -70,7 +70,9 @@ def _who(answer: dict[str, Any]) -> list[tuple[str, str]]:
     facts = [("source", answer["name"]), ("address", answer["url"])]
     if answer["id"] not in (answer["name"], answer["url"]):
         facts.insert(1, ("id", answer["id"]))
-    if answer["state"] != "active":
+    if answer["state"] == "removed":
+        facts.append(("state", "removed; dayfly sources add brings it back"))
+    elif answer["state"] != "active":
         facts.append(("state", answer["state"]))
     if answer["tags"]:
         facts.append(("tags", ", ".join(answer["tags"])))

@@ -59,8 +59,10 @@ def _facts(answer: dict[str, Any]) -> list[tuple[str, str]]:
     )
     if share is not None and share <= 1.0:
         caught += f", {show_share(share)} of what the estimates say was published"
-    elif share is not None:
+    elif share is not None and answer["complete"]:
         caught += ", also of what was there before the first visits"
+    elif share is not None:
+        caught += ", more than the estimates say was published"
     facts += [
         ("counted", f"the last {show_duration(span)}"),
         ("visits", f"{answer['visits']:,} ({ended})"),

@@ -15,6 +15,10 @@ _LOOKED, _AGAIN = 200, 3600.0
 _CROWD, _PAUSE = 10, 60.0
 
 
+#: How a refusal begins that is none: nobody could be asked for the rules.
+NO_ROBOTS = "robots unreachable: "
+
+
 class Alarms:
     """Sees visits and says what is odd about them as a whole."""
 
@@ -55,4 +59,10 @@ class Alarms:
 
 
 def _unreachable(crawl: Crawl) -> bool:
-    return crawl.status is Status.FAILED and crawl.reason.startswith(("dns", "connect", "timeout"))
+    """Whether nobody was there; a site whose robots.txt is not known is asked for that first."""
+    reason = crawl.reason
+    if crawl.status is Status.REFUSED and reason.startswith(NO_ROBOTS):
+        reason = reason.removeprefix(NO_ROBOTS)
+    elif crawl.status is not Status.FAILED:
+        return False
+    return reason.startswith(("dns", "connect", "timeout"))

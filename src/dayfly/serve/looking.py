@@ -10,6 +10,7 @@ from typing import Any
 from dayfly.errors import BadInput
 from dayfly.model import Crawl, Status
 from dayfly.schedule import Explanation
+from dayfly.serve.alarms import NO_ROBOTS
 from dayfly.serve.directory import find
 from dayfly.serve.house import House
 from dayfly.serve.rehearsal import MOST_VISITS, copied, rehearse
@@ -49,6 +50,8 @@ async def refresh(house: House, *, source: str) -> dict[str, Any]:
     if house.loop is None:
         raise BadInput("no crawler runs on this database; start dayfly run and ask again")
     found = find(house.sources(), source)
+    if found.state == State.REMOVED:
+        raise BadInput(f"source {source!r} was removed; dayfly sources add brings it back")
     if found.state != State.ACTIVE:
         raise BadInput(f"source {source!r} is {found.state}; dayfly sources resume it first")
     house.loop.refresh(found.row)
@@ -113,7 +116,7 @@ async def plan(
 async def stats(house: House, *, seconds: float = _DAY) -> dict[str, Any]:
     """What was caught, and who needs a look."""
     now, sources = house.now(), house.sources()
-    visits, span = await _recent(house, now, seconds)
+    visits, span, complete = await _recent(house, now, seconds)
     living = [one for one in sources if one.state != State.REMOVED]
     active = [one for one in living if one.state == State.ACTIVE]
     published = math.fsum(one.publishes for one in active)
@@ -123,8 +126,10 @@ async def stats(house: House, *, seconds: float = _DAY) -> dict[str, Any]:
     answer: dict[str, Any] = {
         "running": house.loop is not None,
         "span_s": span,
+        "complete": complete,
         "n_sources": len(living),
         "states": dict(Counter(state_at(one, now) for one in living)),
+        "n_ready": sum(one.not_before is None or one.not_before <= now for one in active),
         "never_visited": sum(one.last_crawl is None for one in active),
         "visits": len(visits),
         "statuses": dict(Counter(str(visit.status) for visit in visits)),
@@ -157,19 +162,24 @@ async def stats(house: House, *, seconds: float = _DAY) -> dict[str, Any]:
     return answer
 
 
-async def _recent(house: House, now: float, seconds: float) -> tuple[list[Crawl], float]:
-    """Visits of the last while, and how long that is: a shorter one where there are too many."""
+async def _recent(house: House, now: float, seconds: float) -> tuple[list[Crawl], float, bool]:
+    """Visits of the last while, how long that is, and whether there were none before.
+
+    It is a shorter one where there are too many.
+    """
     while True:
         since = now - seconds
 
-        def read(store: Store, since: float = since) -> list[Crawl]:
-            return list(islice(store.visits(since=since), _COUNTED + 1))
+        def read(store: Store, since: float = since) -> tuple[list[Crawl], Crawl | None]:
+            counted = list(islice(store.visits(since=since), _COUNTED + 1))
+            return counted, next(iter(store.visits()), None)
 
-        found = await house.with_store(read)
+        found, oldest = await house.with_store(read)
         if len(found) <= _COUNTED:
             first = min((visit.time for visit in found), default=now)
             # A crawler that began an hour ago has not had a day.
-            return found, min(seconds, max(now - first, 1.0)) if found else 0.0
+            span = min(seconds, max(now - first, 1.0)) if found else 0.0
+            return found, span, oldest is None or oldest.time >= since
         seconds /= 4
 
 
@@ -206,7 +216,8 @@ def _brief(source: StoredSource) -> dict[str, Any]:
 
 def _kind(reason: str) -> str:
     """Reasons are a few stable words and then details."""
-    return reason.partition(":")[0] or str(Status.FAILED)
+    behind = NO_ROBOTS if reason.startswith(NO_ROBOTS) else ""
+    return behind + reason.removeprefix(behind).partition(":")[0] or str(Status.FAILED)
 
 
 def _finite(number: float) -> float | None:

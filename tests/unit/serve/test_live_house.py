@@ -136,6 +136,9 @@ def test_a_refresh_never_comes_early_and_says_when_it_comes():
         await ask("sources.pause", {"source": "feed0"})
         with pytest.raises(BadInput, match="is paused"):
             await ask("refresh", {"source": "feed0"})
+        await ask("sources.remove", {"source": "feed0"})
+        with pytest.raises(BadInput, match="was removed; dayfly sources add brings it back"):
+            await ask("refresh", {"source": "feed0"})
 
     crawl(body, rules=Rules(min_interval=60.0))
 
@@ -323,14 +326,25 @@ def test_C13_everybody_moving_to_one_place_is_an_alarm_given_once():
     assert told_of_moves(lambda row: f"https://{row}.example/") == []
 
 
-def test_reaching_nobody_is_an_alarm():
+@pytest.mark.parametrize(
+    "down",
+    [
+        {"status": Status.FAILED, "reason": "dns: no answer"},
+        {"status": Status.REFUSED, "reason": "robots unreachable: connect: connection refused"},
+        {"status": Status.REFUSED, "reason": "robots unreachable: dns: no answer"},
+    ],
+)
+def test_reaching_nobody_is_an_alarm(down):
     alarms, sources = Alarms(), [None] * 100
-    down = {"status": Status.FAILED, "reason": "dns: no answer"}
     told = [text for row in range(100) for text in alarms.see(visit(row, row, **down), sources)]
     assert len(told) == 1
     assert "network down" in told[0]
-    fine = Alarms()
-    assert not [text for row in range(100) for text in fine.see(visit(row, row), sources)]
+    answered = {"status": Status.REFUSED, "reason": "robots unreachable: http 503"}
+    for said in ({}, answered, {"status": Status.REFUSED, "reason": "robots"}):
+        fine = Alarms()
+        assert not [
+            text for row in range(100) for text in fine.see(visit(row, row, **said), sources)
+        ]
 
 
 def test_a_host_that_was_looked_at_for_feeds_is_spared_by_the_crawl():

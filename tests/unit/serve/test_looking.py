@@ -6,6 +6,7 @@ from msgspec.structs import replace
 from dayfly.errors import BadInput
 from dayfly.model import Status
 from dayfly.serve import Office, StillHouse
+from dayfly.store import State
 
 from .conftest import NOW, record
 
@@ -69,6 +70,29 @@ def test_stats_count_what_was_caught_and_name_who_needs_a_look(office):
     assert [one["id"] for one in answer["overridden"]] == ["feed2"]
     assert answer["never_visited"] == 1
     assert answer["n_with_headers"] == 1
+
+
+def test_stats_say_why_no_robots_could_be_had(office, store):
+    fence = store.own()
+    for cause in ("connect: connection refused", "connect: no route", "http 503"):
+        reason = f"robots unreachable: {cause}"
+        record(store, 0, fence, time=NOW + 9, status=Status.REFUSED, reason=reason)
+    record(store, 0, fence, time=NOW + 9, status=Status.REFUSED, reason="guard: not public")
+    assert office.ask("stats")["reasons"] == {
+        "robots unreachable: connect": 2,
+        "robots unreachable: http 503": 1,
+        "guard": 1,
+    }
+
+
+def test_stats_say_who_may_be_visited_and_whether_all_was_counted(office, store):
+    assert office.ask("stats")["n_ready"] == 3
+    store.change([replace(store.sources()[0], not_before=NOW + 1e4)])
+    store.change([replace(store.sources()[1], state=State.PAUSED)])
+    fresh = Office(StillHouse(store, now=lambda: NOW + 100.0))
+    assert fresh.ask("stats")["n_ready"] == 1
+    assert fresh.ask("stats", seconds=3600.0)["complete"]
+    assert not fresh.ask("stats", seconds=99.5)["complete"]
 
 
 def test_a_rehearsal_on_a_twin_spares_hosts_that_asked_for_peace(store):
