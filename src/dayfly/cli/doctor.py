@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 _FILES, _NO_ROOM, _LITTLE_ROOM = 1024, 100 << 20, 1 << 30
 #: Before this instant no clock is right: November 2025.
 _EARLIEST = 1_762_000_000.0
+#: A crawler that is meant to run does not leave everybody alone for so many seconds.
+_LONG = 3600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +42,7 @@ class Finding:
 @database.db_option
 @database.config_option
 def doctor(as_json: bool, db: str | None, config: str | None) -> None:
-    """Look at database, clock, SQLite, limits, disk and settings; exits with 1 if one is wrong.
+    """Look at database, crawler, clock, limits, disk and settings; exits with 1 if one is wrong.
 
     Works beside a running crawler; the database's integrity is then left for a backup to show.
     """
@@ -48,7 +50,7 @@ def doctor(as_json: bool, db: str | None, config: str | None) -> None:
 
     settings = database.settings_of(config)
     path = Path(db) if db is not None else Path(settings.db)
-    found = list(_findings(path, settings, named=db is not None))
+    found = list(_findings(path, settings))
     wrong = sum(finding.state == "wrong" for finding in found)
     if as_json:
         print_json({"wrong": wrong, "findings": [asdict(finding) for finding in found]})
@@ -61,8 +63,8 @@ def doctor(as_json: bool, db: str | None, config: str | None) -> None:
         raise click.exceptions.Exit(1)
 
 
-def _findings(path: Path, settings: Settings, *, named: bool) -> Iterator[Finding]:
-    yield from _database(path, named=named)
+def _findings(path: Path, settings: Settings) -> Iterator[Finding]:
+    yield from _database(path)
     yield _sqlite()
     yield _clock()
     yield _files()
@@ -70,36 +72,52 @@ def _findings(path: Path, settings: Settings, *, named: bool) -> Iterator[Findin
     yield _contact(settings)
 
 
-def _database(path: Path, *, named: bool) -> Iterator[Finding]:
+def _database(path: Path) -> Iterator[Finding]:
     from dayfly.serve import Remote, reach
 
     if not path.exists():
-        if named:  # a backup that was never written, say
-            yield Finding("wrong", "database", f"{path}: is not there")
-        else:
-            yield Finding("note", "database", f"{path}: not there yet; dayfly sources add makes it")
+        # A backup that was never written, or a job of cron that starts in another folder.
+        said = f"{path.absolute()}: is not there; name it with --db, or dayfly sources add makes it"
+        yield Finding("wrong", "database", said)
         return
     try:
         with reach(path) as office:
             if isinstance(office, Remote):
-                pid = office.ask("status")["pid"]
-                yield Finding("ok", "crawler", f"running, process {pid}")
+                runs = f"running, process {office.ask('status')['pid']}"
                 advice = f"dayfly backup copy.db && dayfly doctor --db copy.db checks {path}"
                 yield Finding("note", "database", f"not checked while it is in use; {advice}")
             else:
+                runs = ""
                 problems = office.ask("check")["problems"]
                 size = path.stat().st_size / 2**20
                 yield from (Finding("wrong", "database", f"{path}: {said}") for said in problems)
                 if not problems:
                     yield Finding("ok", "database", f"{path}: {size:,.1f} MiB, integrity is clean")
-            yield from _sources(office, path)
+            answer = office.ask("stats", seconds=_LONG)
+            yield _crawler(answer, runs)
+            yield from _sources(answer, path)
     except DayflyError as error:
         yield Finding("wrong", "database", str(error))
 
 
-def _sources(office: Any, path: Path) -> Iterator[Finding]:
-    answer = office.ask("stats", seconds=3600.0)
-    yield Finding("ok", "sources", f"{answer['n_sources']:,}")
+def _crawler(answer: dict[str, Any], runs: str) -> Finding:
+    """Whether one runs, and when it came last; nobody but you knows whether one should."""
+    newest, now = answer["newest_visit_at"], time.time()
+    text = f"{runs or 'none runs'}; last visit: {database.show_since(newest, now)}"
+    if runs or not answer["n_ready"] or (newest is not None and newest > now - _LONG):
+        return Finding("ok", "crawler", text)
+    waiting = f"{answer['n_ready']:,} sources may be visited; if one should run, dayfly run"
+    return Finding("note", "crawler", f"{text}; {waiting}")
+
+
+def _sources(answer: dict[str, Any], path: Path) -> Iterator[Finding]:
+    number = answer["n_sources"]
+    if not number:
+        yield Finding("note", "sources", "none; dayfly sources add")
+    elif not answer["states"].get("active"):
+        yield Finding("note", "sources", f"{number:,}, none of them active; dayfly sources resume")
+    else:
+        yield Finding("ok", "sources", f"{number:,}")
     newest = answer["newest_visit_at"]
     if newest is not None and newest > time.time() + 300:
         when = database.show_instant(newest)

@@ -4,10 +4,12 @@ import csv
 import io
 import json
 import os
+import time
 from xml.etree import ElementTree
 
 import pytest
 from click.testing import CliRunner
+from msgspec.structs import replace
 
 from dayfly.cli import cli
 from dayfly.estimate import Estimate
@@ -34,8 +36,6 @@ def invoke(tmp_path, monkeypatch):
 @pytest.fixture
 def db(tmp_path):
     """Two sources with two items each, one of them the same; a third that fails."""
-    import time
-
     now = time.time()
     store = SqliteStore(tmp_path / "dayfly.db")
     store.add(
@@ -144,10 +144,52 @@ def test_doctor_sees_credentials_that_others_can_read(invoke, db):
     assert "tellnobody" not in text
 
 
-def test_doctor_without_a_database_is_alarmed_only_if_it_was_named(invoke, tmp_path):
+def test_doctor_is_alarmed_where_there_is_no_database(invoke, db, tmp_path):
     (tmp_path / "dayfly.toml").write_text('db = "later.db"\n')
-    assert "later.db: not there yet" in invoke("doctor")
+    assert f"{tmp_path}/later.db: is not there; name it with --db" in invoke("doctor", code=1)
     assert "none.db: is not there" in invoke("doctor", "--db", "none.db", code=1)
+    (tmp_path / "dayfly.toml").unlink()
+    invoke("doctor")
+    db.unlink()
+    assert "dayfly.db: is not there" in invoke("doctor", code=1)
+    assert not db.exists()
+
+
+def test_doctor_says_whether_a_crawler_runs_and_when_it_came_last(invoke, db):
+    assert "ok      crawler      none runs; last visit: " in invoke("doctor")
+    store, long_ago = SqliteStore(db), time.time() - 48 * HOUR
+    store.change(replace(one, last_crawl=long_ago, not_before=None) for one in store.sources())
+    store.close()
+    text = invoke("doctor")
+    assert "note    crawler      none runs; last visit: 2d ago; 3 sources may be visited" in text
+    assert "Nothing is wrong." in text
+
+
+def test_doctor_notes_that_nobody_is_crawled(invoke):
+    invoke("sources", "pause", "one", "two", "three")
+    assert "3, none of them active" in invoke("doctor")
+    invoke("sources", "remove", "one", "two", "three")
+    text = invoke("doctor")
+    assert "note    sources" in text
+    assert "none; dayfly sources add" in text
+    assert "may be visited" not in text
+
+
+def test_a_removed_source_is_called_so(invoke):
+    invoke("sources", "remove", "one")
+    assert "removed; dayfly sources add brings it back" in invoke("explain", "one")
+
+
+def test_stats_speak_of_first_visits_only_where_they_were_counted(invoke, db):
+    assert "before the first visits" in invoke("stats")
+    store = SqliteStore(db)
+    source = store.sources()[0]
+    old = Crawl(row=0, time=time.time() - 72 * HOUR, status=Status.UNCHANGED)
+    store.record([Record(crawl=old, source=source)], store.own())
+    store.close()
+    text = invoke("stats")
+    assert "before the first visits" not in text
+    assert "more than the estimates say was published" in text
 
 
 def test_backup_and_restore(invoke, db, tmp_path):
@@ -193,6 +235,7 @@ def test_events_are_imported_from_csv(invoke, tmp_path):
     )
     text = invoke("events", "import", "e.csv")
     assert "2 new events, 0 known, 1 about items that are not stored." in text
+    assert "They are 2 in the file: one whose item several sources have is of each." in text
     assert "20 are needed" in text
     assert json.loads(invoke("events", "import", "e.csv", "--json"))["known"] == 2
 
