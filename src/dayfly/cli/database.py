@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from dayfly.config.settings import Settings
 
 #: Where settings are looked for if nobody says where.
-_USUAL = "dayfly.toml"
+USUAL = "dayfly.toml"
 
 config_option = click.option(
     "--config",
     metavar="FILE",
-    help=f"Settings.  [default: {_USUAL}, where there is one]",
+    help=f"Settings.  [default: {USUAL}, where there is one]",
 )
 db_option = click.option(
     "--db", metavar="FILE", help="The crawler's database.  [default: dayfly.db]"
@@ -47,9 +47,9 @@ def settings_of(config: str | None) -> Settings:
     """The settings that hold here: of this file, of the usual one, or the defaults."""
     from dayfly.config.settings import Settings, read_settings
 
-    if config is None and not os.path.lexists(_USUAL):
+    if config is None and not os.path.lexists(USUAL):
         return Settings()
-    return read_settings(config or _USUAL)
+    return read_settings(config or USUAL)
 
 
 def database_of(db: str | None, config: str | None) -> Path:

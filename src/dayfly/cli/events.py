@@ -45,10 +45,12 @@ def import_(file: str, as_json: bool, db: str | None, config: str | None) -> Non
     from dayfly.cli.output import print_json, print_line, print_table, show_number
 
     total = {"added": 0, "known": 0, "unknown": 0}
+    told = 0
     with database.office_of(db, config) as office:
         portion: list[Any] = []
         for event in _events(file):
             portion.append(event)
+            told += 1
             if len(portion) == _PORTION:
                 _count(total, office.ask("events.add", events=portion))
                 portion = []
@@ -62,6 +64,10 @@ def import_(file: str, as_json: bool, db: str | None, config: str | None) -> Non
         f"{total['added']:,} new events, {total['known']:,} known,"
         f" {total['unknown']:,} about items that are not stored."
     )
+    if sum(total.values()) > told:
+        print_line(
+            f"They are {told:,} in the file: one whose item several sources have is of each."
+        )
     if not answer["learned"]:
         print_line(
             f"{answer['events']:,} of all can be learnt from; {answer['fewest']} are needed."

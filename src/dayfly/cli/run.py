@@ -103,7 +103,7 @@ def run(
         raise click.UsageError("a budget of nothing visits nobody; give --budget 60/min, say")
     if half_life is not None:
         settings = _with(settings, half_life=half_life)
-    listings = _Listed(sources, settings)
+    listings = _Listed(sources, settings, config or database.USUAL)
     asked = _asked(settings, budget, db, allow, contact)
     asked = replace(asked, brief=once or seconds is not None)
     if dry_run:
@@ -122,13 +122,13 @@ def _with(settings: Settings, **values: Any) -> Settings:
 
 
 class _Listed:
-    """The sources that a list and the settings name."""
+    """The sources that a list and the settings, read from `config`, name."""
 
-    def __init__(self, path: str | None, settings: Settings) -> None:
+    def __init__(self, path: str | None, settings: Settings, config: str) -> None:
         from dayfly.config.lists import listings_of, read_sources
 
         self._settings = settings
-        self._own = listings_of(settings)
+        self._own = listings_of(settings, config)
         self.all: list[Listing] = list(self._own)
         if path is not None:
             found = read_sources(path, settings=settings)

@@ -84,7 +84,7 @@ def test_sources_of_the_settings_follow_them_and_keep_what_was_learnt(here):
         text = "\n".join(['half_life = "2h"', source, *lines])
         (here / "dayfly.toml").write_text(text)
         (here / "list.txt").write_text("https://two.example.org/\n")
-        return _Listed("list.txt", read_settings("dayfly.toml")).put_into(office)
+        return _Listed("list.txt", read_settings("dayfly.toml"), "dayfly.toml").put_into(office)
 
     def shown(id="one"):
         found = office.ask("sources.show", source=id)
@@ -99,6 +99,15 @@ def test_sources_of_the_settings_follow_them_and_keep_what_was_learnt(here):
     assert shown("two.ex")[0] == 9.0
     start('half_life = "1h"')
     assert shown() == (3.0, 3600)
+
+
+def test_sources_of_other_settings_are_told_by_their_name(here):
+    (here / "c.toml").write_text(
+        '[[sources]]\nurl = "https://a.example/"\nheaders = { Host = "x" }\n'
+    )
+    result = CliRunner().invoke(cli, ["run", "--config", "c.toml", "--budget", "1/min"])
+    assert result.exit_code == 1
+    assert result.output.startswith("dayfly: c.toml, [[sources]] 1: ")
 
 
 @pytest.mark.parametrize("spacing", [0, 2, 7, 60])
