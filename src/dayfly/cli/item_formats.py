@@ -5,9 +5,11 @@ from __future__ import annotations
 import csv
 import io
 import re
+import time
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from typing import Any
+from urllib.parse import quote
 from xml.sax.saxutils import escape, quoteattr
 
 from dayfly.config.cells import harmless
@@ -51,7 +53,7 @@ def csv_lines(items: Iterable[Item], *, header: bool = True) -> Iterator[str]:
 def atom(items: Iterable[Item]) -> Iterator[str]:
     """An Atom feed; the entries that come first are the newest."""
     newest = list(items)[::-1]
-    updated = max((item["seen_at"] for item in newest), default=0.0)
+    updated = max((item["seen_at"] for item in newest), default=time.time())
     yield '<?xml version="1.0" encoding="utf-8"?>\n<feed xmlns="http://www.w3.org/2005/Atom">\n'
     yield "<id>urn:dayfly:items</id>\n<title>Dayfly</title>\n"
     yield f"<author><name>Dayfly</name></author>\n<updated>{_date(updated)}</updated>\n"
@@ -64,16 +66,21 @@ def _entry(item: Item) -> str:
     import uuid
 
     identity = uuid.uuid5(uuid.NAMESPACE_URL, _xml(f"{item['source']}\n{item['key']}"))
+    # Its address may change; the name of a source is for life, and becomes an IRI in this way.
+    origin = f"urn:dayfly:source:{quote(_xml(item['source']))}"
+    title = _text(item["title"] or item["link"] or item["key"])
     parts = [
         f"<id>urn:uuid:{identity}</id>",
-        f'<title type="text">{_text(item["title"] or item["link"] or item["key"])}</title>',
+        f'<title type="text">{title}</title>',
         f"<updated>{_date(item['seen_at'])}</updated>",
-        f"<source><id>{_text(item['source'])}</id><title>{_text(item['name'])}</title></source>",
+        f"<source><id>{origin}</id><title>{_text(item['name'])}</title></source>",
     ]
     if item["published_at"] is not None:
         parts.append(f"<published>{_date(item['published_at'])}</published>")
     if item["link"].startswith(("http://", "https://")):
         parts.append(f"<link href={quoteattr(_xml(item['link']))}/>")
+    else:  # an entry that leads nowhere must have a content (RFC 4287, 4.1.2)
+        parts.append(f'<content type="text">{title}</content>')
     return "<entry>" + "".join(parts) + "</entry>\n"
 
 

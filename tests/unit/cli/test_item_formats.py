@@ -3,12 +3,16 @@
 import csv
 import io
 import json
+import re
+import time
+from datetime import datetime
 from xml.etree import ElementTree
 
 import pytest
 
 from dayfly.cli.item_formats import COLUMNS, atom, csv_lines, jsonl
 
+ATOM = "{http://www.w3.org/2005/Atom}"
 HOSTILE = [
     "<script>alert(1)</script>", "]]>", "&lt;b&gt;", '"><img src=x onerror=alert(1)>', "a\x00b",
     "\ud800", "\x1b[31mred", "\u202egnp.exe", "{{7*7}}", "<!DOCTYPE x [<!ENTITY a 'b'>]>",
@@ -66,6 +70,26 @@ def test_P09_atom_links_only_to_the_web(link):
     document = "".join(atom([item(link=link)]))
     assert "<link" not in document
     ElementTree.fromstring(document)
+
+
+@pytest.mark.parametrize("source", ["127.0.0.77:8099/evil", "a b <ö>", "urn:x", "x\x00\ud800"])
+def test_the_source_of_an_entry_is_named_by_an_iri(source):
+    document = ElementTree.fromstring("".join(atom([item(source=source)])).encode())
+    (named,) = document.iterfind(f"{ATOM}entry/{ATOM}source/{ATOM}id")
+    assert re.fullmatch(r"urn:dayfly:source:[A-Za-z0-9./_~%-]+", named.text)
+
+
+def test_an_entry_without_a_link_has_a_content():
+    document = ElementTree.fromstring("".join(atom([item(link=""), item(link="", title="")])))
+    contents = [one.text for one in document.iterfind(f"{ATOM}entry/{ATOM}content")]
+    assert contents == ["k", "Title"]
+    assert "<content" not in "".join(atom([item()]))
+
+
+def test_an_empty_feed_is_as_old_as_the_question():
+    document = ElementTree.fromstring("".join(atom([])))
+    updated = datetime.fromisoformat(document.find(f"{ATOM}updated").text)
+    assert abs(updated.timestamp() - time.time()) < 60
 
 
 def test_P09_an_address_cannot_leave_its_attribute():
