@@ -119,9 +119,11 @@ class _View(_Lines):
     def begin(self, loop: Loop) -> None:
         """Draw from now on."""
         from dayfly.cli.live import LiveView
+        from dayfly.cli.options import rate
 
+        budget = rate(f"{loop.scheduler.budget * 3600:g}/h")
         # What comes next is looked up for every frame: half an hour passes between two of them.
-        self._view = LiveView(loop, self._title, real=lambda: 60 * time.monotonic())
+        self._view = LiveView(loop, self._title, budget, real=lambda: 60 * time.monotonic())
         super().begin(loop)
 
     def tell(self, news: News) -> None:
@@ -130,10 +132,10 @@ class _View(_Lines):
             self._view.tell(news)
 
     async def _look(self, loop: Loop) -> None:
-        from rich.console import Console
-        from rich.live import Live
+        from dayfly.cli.live import screen
 
-        with Live(self._view, console=Console(), auto_refresh=False, transient=True) as live:
+        assert self._view is not None
+        with screen(self._view) as live:
             while True:
                 live.refresh()
                 await asyncio.sleep(1.0 / _FRAMES)

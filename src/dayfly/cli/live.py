@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from dayfly.cli.database import show_instant, show_since
+from dayfly.cli.options import Budget
 from dayfly.cli.output import printable, show_number, show_share, show_times
 from dayfly.model import Crawl
 from dayfly.schedule import Loop, News, Notice, Recorded
@@ -18,6 +19,7 @@ from dayfly.units import show_duration, show_part
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
+    from rich.live import Live
     from rich.table import Table
     from rich.text import Text
 
@@ -30,6 +32,18 @@ _LOOK_EVERY, _LARGEST = 3.0, 20_000
 _AHEAD = 60.0
 
 
+def screen(view: LiveView) -> Live:
+    """A terminal that shows the view until it is stopped, and then is as it was before.
+
+    It is the alternate screen: where lines are drawn over each other instead, a terminal that is
+    made narrower breaks them, and what is left over stays.
+    """
+    from rich.console import Console
+    from rich.live import Live
+
+    return Live(view, console=Console(), auto_refresh=False, screen=True)
+
+
 class LiveView:
     """Draws a loop whenever it is asked to; tell it the news.
 
@@ -39,14 +53,21 @@ class LiveView:
         What is watched.
     title
         One line above everything.
+    budget
+        What may be spent, as it was typed.
     real
         The time of the wall, which decides how often to look ahead.
     """
 
     def __init__(
-        self, loop: Loop, title: str = "", *, real: Callable[[], float] = time.monotonic
+        self,
+        loop: Loop,
+        title: str = "",
+        budget: Budget | None = None,
+        *,
+        real: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._loop, self._title, self._real = loop, title, real
+        self._loop, self._title, self._budget, self._real = loop, title, budget, real
         self._lately: deque[tuple[float, int, float, float]] = deque()
         self._errors: deque[tuple[float, str, str]] = deque(maxlen=_ERRORS)
         self._next: list[Rehearsed] = []
@@ -105,7 +126,7 @@ class LiveView:
         rows = [
             ("value", caught),
             ("items", f"{counts.items:,} new · {show_number(items / span * 60)}/min"),
-            ("budget", show_part(spent / span, loop.scheduler.budget)),
+            ("budget", self._used(spent / span)),
             ("price", show_number(loop.scheduler.price)),
             ("visits", _visits(counts.visits, counts.changed, counts.failed, counts.refused)),
             ("running", f"{show_duration(ran)} · {len(loop.under_way)} under way"),
@@ -115,6 +136,11 @@ class LiveView:
         for name, what in rows:
             grid.add_row(name, _text(what))
         return grid
+
+    def _used(self, spent: float) -> str:
+        if self._budget is None:
+            return show_part(spent, self._loop.scheduler.budget)
+        return self._budget.part(spent)
 
     def _upcoming(self) -> list[tuple[str, str, str]]:
         now = self._loop.clock.now()

@@ -38,6 +38,12 @@ class Budget:
         unit = self.text.replace(" per ", "/").partition("/")[2].strip()
         return f"{self.per_s * self.period_s * factor:.4g}/{unit}"
 
+    def part(self, per_s: float) -> str:
+        """So much of it that is spent, in the unit in which it was typed."""
+        from dayfly.cli.output import show_number
+
+        return f"{show_number(per_s * self.period_s)} of {self.text}"
+
 
 def duration(text: str) -> float:
     """Seconds in what was typed for a duration."""

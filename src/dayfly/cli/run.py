@@ -228,7 +228,7 @@ async def _crawl(
                 told = Watch(form)
                 try:
                     async with crawling(asked, store, told.tell, told.alarm) as loop:
-                        told.begin(loop, _title(asked, budget, n, added), n, added)
+                        told.begin(loop, _title(asked, budget, n, added), budget, n, added)
                         if odd:
                             told.alarm(odd)
                         until = loop.clock.now() + end - time.monotonic()

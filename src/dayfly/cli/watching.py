@@ -14,6 +14,7 @@ from dayfly.units import show_duration, show_rate
 
 if TYPE_CHECKING:
     from dayfly.cli.logs import Log
+    from dayfly.cli.options import Budget
     from dayfly.schedule import Loop
 
 #: Frames of the live view per second.
@@ -82,25 +83,22 @@ class Watch:
         self._loop: Loop | None = None
         self.errand: Any = None
 
-    def begin(self, loop: Loop, title: str, n: int, new: int) -> None:
+    def begin(self, loop: Loop, title: str, budget: Budget, n: int, new: int) -> None:
         """The loop is ready."""
         self._loop = loop
         if self._log is not None:
             self._log.watch(loop)
-            budget = show_rate(loop.scheduler.budget)
-            self._log.say("start", sources=n, new=new, budget=budget, pid=os.getpid())
+            rate = show_rate(loop.scheduler.budget)
+            self._log.say("start", sources=n, new=new, budget=rate, pid=os.getpid())
             if not loop.scheduler.promise.kept:
                 self._log.alarm(str(loop.scheduler.promise))
             return
-        from rich.console import Console
-        from rich.live import Live
+        from dayfly.cli.live import LiveView, screen
 
-        from dayfly.cli.live import LiveView
-
-        self._view = LiveView(loop, title)
+        self._view = LiveView(loop, title, budget)
         if not loop.scheduler.promise.kept:
             self._view.alarm(str(loop.scheduler.promise))
-        self._screen = Live(self._view, console=Console(), auto_refresh=False, transient=True)
+        self._screen = screen(self._view)
         self._screen.start()
 
     async def draw(self) -> None:

@@ -3,11 +3,13 @@
 import asyncio
 import io
 import json
+import re
 
 import pytest
 
 from dayfly.cli.live import LiveView
 from dayfly.cli.logs import Log
+from dayfly.cli.options import rate
 from dayfly.model import Crawl, Item, Status
 from dayfly.schedule import ManualClock, Notice, Recorded, Rules, resume
 from dayfly.store import Listing, MemoryStore
@@ -82,6 +84,12 @@ def test_the_view_fits_the_terminal_and_shows_text_as_text(width):
     if width == 200:
         assert "[bold red]Boo[/]" in text
         assert "the price" in text
+
+
+def test_what_is_spent_is_told_in_the_unit_that_was_typed():
+    view, _ = crawled(lambda loop, clock: LiveView(loop, "", rate("90/15min"), real=clock.now))
+    spent = re.search(r"budget +([\d.]+) of 90/15min", drawn(view, 80))
+    assert 0 < float(spent[1]) <= 90
 
 
 def test_a_low_terminal_keeps_the_figures():
