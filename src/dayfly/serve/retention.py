@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import math
+import time
 from collections.abc import Awaitable, Callable
 
 from dayfly.serve.house import House
 from dayfly.store import Store
 
 _DAY = 86400.0
-#: What is dropped at once: an hour's worth, so that the crawl does not wait; and a breath between.
-_STEP, _STEPS, _BREATH = 3600.0, 48, 0.2
+#: Seconds between two portions: whoever waits for the store gets his turn, and the crawl hardly
+#: notices.
+_BREATH = 0.2
 #: Seconds after the start until the first time.
 _FIRST = 300.0
+#: Seconds for which a run that ends waits for it.
+_LAST_WORDS = 2.0
 
 
 class Retention:
@@ -34,24 +39,25 @@ class Retention:
         """Once a day for ever; cancel it to stop."""
         await self._sleep(_FIRST)
         while True:
-            await self.once()
+            await self._forget(math.inf)
             await self._sleep(_DAY)
 
-    async def once(self) -> tuple[int, int]:
-        """Forget what is old by now; how many items and visits."""
-        now = self._house.now()
-        items = visits = 0
-        for step in reversed(range(_STEPS)):
-            before = now - step * _STEP
+    async def once(self) -> None:
+        """Forget what can be forgotten in a moment; the rest is for the next time."""
+        await self._forget(_LAST_WORDS)
 
-            def forget(store: Store, before: float = before) -> tuple[int, int]:
-                return store.forget(
-                    items_before=before - self._keep_items,
-                    visits_before=before - self._keep_visits,
-                    fence=self._fence,
-                )
+    async def _forget(self, most: float) -> None:
+        """Drop what is old by now, for so many seconds at most."""
+        now, begun = self._house.now(), time.monotonic()
 
-            dropped = await self._house.with_store(forget)
-            items, visits = items + dropped[0], visits + dropped[1]
+        def forget(store: Store) -> tuple[int, int, int]:
+            return store.forget(
+                items_before=now - self._keep_items,
+                visits_before=now - self._keep_visits,
+                fence=self._fence,
+            )
+
+        while any(await self._house.with_store(forget)):
+            if time.monotonic() - begun >= most:
+                return
             await self._sleep(_BREATH)
-        return items, visits

@@ -300,12 +300,14 @@ class Store(Protocol):
         """Events at or after this time, oldest first."""
         ...
 
-    def forget(self, *, items_before: float, visits_before: float, fence: int) -> tuple[int, int]:
-        """Drop what is older; the answer is how many items and visits were dropped.
+    def forget(
+        self, *, items_before: float, visits_before: float, fence: int
+    ) -> tuple[int, int, int]:
+        """Drop a portion of what is older; how many items, visits and events were dropped.
 
-        Keys of dropped items stay known, so that an item that is still shown is not new again.
-        It is done in portions, each of them a transaction; what is under way when it is interrupted
-        is undone, what came before stays dropped.
+        One call is one transaction and takes a moment; where none of the three is above 0, nothing
+        is left to drop. Events go with the items of their time: alone they teach nothing. Keys of
+        dropped items stay known, so that an item that is still shown is not new again.
         """
         ...
 

@@ -182,13 +182,16 @@ class MemoryStore:
         """Events at or after this time, oldest first."""
         return iter([event for place, event in sorted(self._events.items()) if place[0] >= since])
 
-    def forget(self, *, items_before: float, visits_before: float, fence: int) -> tuple[int, int]:
-        """Drop what is older; the keys of items stay known."""
+    def forget(
+        self, *, items_before: float, visits_before: float, fence: int
+    ) -> tuple[int, int, int]:
+        """Drop what is older, all in one portion; the keys of items stay known."""
         self._check(fence)
-        items, visits = len(self._items), len(self._visits)
+        items, visits, events = len(self._items), len(self._visits), len(self._events)
         self._items = [item for item in self._items if item.seen >= items_before]
         self._visits = [visit for visit in self._visits if visit.time >= visits_before]
-        return items - len(self._items), visits - len(self._visits)
+        self._events = {at: event for at, event in self._events.items() if at[0] >= items_before}
+        return items - len(self._items), visits - len(self._visits), events - len(self._events)
 
     def close(self) -> None:
         """Nothing to let go of."""

@@ -30,7 +30,8 @@ from dayfly.store.rows import (
     source_row,
 )
 
-#: Drop so many at a time: other threads must not wait for all of it.
+#: Forget so many of each kind in a call: whoever waits for the store waits for one call, not for
+#: all that is old.
 _PORTION = 2000
 
 
@@ -195,17 +196,16 @@ class SqliteStore:
         """Events at or after this time, oldest first."""
         return answers.events(self._file, since)
 
-    def forget(self, *, items_before: float, visits_before: float, fence: int) -> tuple[int, int]:
-        """Drop what is older, a portion at a time; the keys of items stay known."""
-        items = visits = 0
-        while True:
-            with self._file.writing() as db:
-                self._file.check(fence)
-                some = db.execute(self._ask["forget_items"], (items_before, _PORTION)).rowcount
-                more = db.execute(self._ask["forget_visits"], (visits_before, _PORTION)).rowcount
-            items, visits = items + some, visits + more
-            if max(some, more) < _PORTION:
-                return items, visits
+    def forget(
+        self, *, items_before: float, visits_before: float, fence: int
+    ) -> tuple[int, int, int]:
+        """Drop a portion of what is older; the keys of items stay known."""
+        with self._file.writing() as db:
+            self._file.check(fence)
+            items = db.execute(self._ask["forget_items"], (items_before, _PORTION)).rowcount
+            visits = db.execute(self._ask["forget_visits"], (visits_before, _PORTION)).rowcount
+            events = db.execute(self._ask["forget_events"], (items_before, _PORTION)).rowcount
+        return items, visits, events
 
     def check(self) -> list[str]:
         """Look through the whole file; what is wrong with it, or nothing."""

@@ -13,7 +13,6 @@ from dayfly.schedule import FastClock, ManualClock, Recorded, Rules, SystemClock
 from dayfly.serve import LiveHouse, Office
 from dayfly.serve.alarms import Alarms
 from dayfly.serve.errand import Errand
-from dayfly.serve.retention import Retention
 from dayfly.serve.vocabulary import plain_listing
 from dayfly.store import Listing, MemoryStore, State, StoredSource
 
@@ -272,32 +271,6 @@ def test_an_errand_with_nobody_due_ends_at_once():
         return fetcher.visits, clock.now()
 
     assert asyncio.run(main()) == ([], 1000.0)
-
-
-def test_retention_forgets_what_is_old_in_portions():
-    asked = []
-
-    class Old(MemoryStore):
-        def forget(self, *, items_before, visits_before, fence):
-            asked.append((items_before, visits_before, fence))
-            return 2, 1
-
-    class House:
-        store = Old()
-
-        def now(self):
-            return 1e9
-
-        async def with_store(self, work):
-            return work(self.store)
-
-    async def nap(seconds):
-        pass
-
-    dropped = asyncio.run(Retention(House(), 100.0, 200.0, 7, sleep=nap).once())
-    assert dropped == (2 * len(asked), len(asked))
-    assert asked[-1] == (1e9 - 100.0, 1e9 - 200.0, 7)
-    assert asked == sorted(asked)
 
 
 def visit(row, time, **changes):

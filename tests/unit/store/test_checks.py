@@ -91,6 +91,24 @@ class Recounting(MemoryStore):
         return dropped
 
 
+class Hoarding(MemoryStore):
+    """Keeps events for ever."""
+
+    def forget(self, **arguments):
+        events = self._events
+        items, visits, _ = super().forget(**arguments)
+        self._events = events
+        return items, visits, 0
+
+
+class Restless(MemoryStore):
+    """Never says that nothing is left."""
+
+    def forget(self, **arguments):
+        super().forget(**arguments)
+        return 1, 0, 0
+
+
 class Generous(MemoryStore):
     """Notes what is left before it looks at who asks."""
 
@@ -112,6 +130,8 @@ class Generous(MemoryStore):
         (Amnesic, "keys stay known"),
         (Literal, "one key"),
         (Recounting, "given twice"),
+        (Hoarding, "events that are older must be dropped"),
+        (Restless, "come to an end"),
         (Generous, "leave what is left alone"),
     ],
 )

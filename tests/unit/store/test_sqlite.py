@@ -147,12 +147,16 @@ def test_the_latest_items_are_found_without_looking_at_all_others(tmp_path):
     store.close()
 
 
-def test_more_than_a_portion_is_forgotten_in_one_call(tmp_path):
+def test_one_call_forgets_a_portion_and_no_more(tmp_path):
     store = opened(tmp_path / "s.db")
     fence = store.own()
     keys = [f"k{n}" for n in range(4500)]
     store.record(record(store, crawl(0, *keys)), fence)
-    assert store.forget(items_before=6.0, visits_before=5.0, fence=fence) == (4500, 0)
+    store.add_events([Event(row=0, key=key, time=5.0) for key in keys[:2500]])
+    dropped = [
+        store.forget(items_before=6.0, visits_before=5.0, fence=fence) for _ in range(4)
+    ]
+    assert dropped == [(2000, 0, 2000), (2000, 0, 500), (500, 0, 0), (0, 0, 0)]
     assert store.unseen(0, keys) == set()
     assert store.check() == []
     store.close()

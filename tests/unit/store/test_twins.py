@@ -163,6 +163,7 @@ class Twins(RuleBasedStateMachine):
             kept = {key: seen for key, seen in self.items.items() if seen >= items_before}
             assert answer[0] == len(self.items) - len(kept)
             self.items = kept
+            assert all(event.time >= items_before for event in self.stores[1].events())
 
     @rule(events=st.lists(st.tuples(ROWS, st.sampled_from(["a", "b"]), TIMES), max_size=3))
     def add_events(self, events):

@@ -15,6 +15,7 @@ from dayfly.store.checks.made import (
     a_listing,
     a_record,
     all_of,
+    forget_all,
     in_row,
     refused,
     write,
@@ -131,8 +132,8 @@ def _what_is_old_is_forgotten_but_stays_known(store: Store) -> None:
     fence = store.own()
     write(store, fence, a_crawl(0, "old", "older"), a_crawl(0, "new", time=NOW + 10))
     (*_, last) = store.items()
-    dropped = store.forget(items_before=NOW + 99, visits_before=NOW + 10, fence=fence)
-    assert dropped == (3, 1), "what is older must be dropped and counted"
+    dropped = forget_all(store, NOW + 99, NOW + 10, fence)
+    assert dropped == (3, 1, 0), "what is older must be dropped and counted"
     assert list(store.items()) == [], "dropped items are gone"
     assert [visit.time for visit in store.visits()] == [NOW + 10], "younger visits stay"
     assert store.unseen(0, ["old", "new", "never"]) == {"never"}, "keys stay known"

@@ -80,6 +80,19 @@ def write(store: Store, fence: int, *crawls: Crawl) -> None:
     store.record([a_record(store, crawl) for crawl in crawls], fence)
 
 
+def forget_all(
+    store: Store, items_before: float, visits_before: float, fence: int
+) -> tuple[int, int, int]:
+    """Forget portion after portion until nothing is left; how many items, visits and events."""
+    items = visits = events = 0
+    for _ in range(1000):
+        dropped = store.forget(items_before=items_before, visits_before=visits_before, fence=fence)
+        if not any(dropped):
+            return items, visits, events
+        items, visits, events = items + dropped[0], visits + dropped[1], events + dropped[2]
+    raise AssertionError("forgetting must come to an end and say so")
+
+
 @contextlib.contextmanager
 def refused(kind: type[Exception], promise: str) -> Iterator[None]:
     """The block must raise an error of this kind, else the promise is broken."""

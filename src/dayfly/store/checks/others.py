@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from dayfly.model import RobotsCopy, Status
 from dayfly.store.base import Event, HostState, Store
-from dayfly.store.checks.made import NOW, a_crawl, a_listing, a_record
+from dayfly.store.checks.made import NOW, a_crawl, a_listing, a_record, forget_all
 
 
 def _hosts_are_left_alone_as_long_as_they_ask(store: Store) -> None:
@@ -58,8 +58,21 @@ def _events_are_kept_once(store: Store) -> None:
     assert list(store.events(NOW + 1)) == [late], "since must be obeyed"
 
 
+def _events_go_with_the_items_of_their_time(store: Store) -> None:
+    store.add([a_listing("a"), a_listing("b")])
+    fence = store.own()
+    old = [Event(row=row, key=key, time=NOW) for row in (0, 1) for key in ("k", "l")]
+    young = Event(row=0, key="k", time=NOW + 10)
+    store.add_events([*old, young])
+    dropped = forget_all(store, NOW + 10, NOW + 99, fence)
+    assert dropped == (0, 0, 4), "events that are older must be dropped and counted"
+    assert list(store.events()) == [young], "younger events stay"
+    assert forget_all(store, NOW + 10, NOW + 99, fence) == (0, 0, 0), "what is gone is gone"
+
+
 CHECKS: tuple[Callable[[Store], None], ...] = (
     _hosts_are_left_alone_as_long_as_they_ask,
     _robots_are_kept,
     _events_are_kept_once,
+    _events_go_with_the_items_of_their_time,
 )

@@ -147,6 +147,10 @@ DELETE FROM item WHERE number IN (SELECT number FROM item WHERE seen < ? ORDER B
 -- forget_visits: a portion of the oldest
 DELETE FROM visit WHERE number IN (SELECT number FROM visit WHERE time < ? ORDER BY time LIMIT ?);
 
+-- forget_events: a portion of the oldest
+DELETE FROM event WHERE (row, key, time) IN
+    (SELECT row, key, time FROM event WHERE time < ? ORDER BY time LIMIT ?);
+
 -- was_open: whether the file was open when it was last written
 SELECT opened FROM owner;
 
