@@ -1,13 +1,17 @@
 """Operations on events: clicks, votes and shares teach what items are worth, and for how long.
 
 The rule of `events.learn`: of items that appeared at least two days ago, events within two days of
-their appearance count. From 20 such events on, decay and worth of each source are the most likely
-ones, drawn towards the fleet where a source has few events (20 events, three items). Worth keeps
-its scale: the mean over all items stays what it was, so that value before and after compares.
+their appearance count. Where there are too many, only every second item is looked at, or every
+fourth: what is left is as good a picture. From 20 such events on, decay and worth of each source
+are the most likely ones, drawn towards the fleet where a source has few events (20 events, three
+items). Worth keeps its scale: the mean over all items stays what it was, so that value before and
+after compares.
 """
 
 from __future__ import annotations
 
+import math
+import zlib
 from collections.abc import Callable, Sequence
 from itertools import islice
 from typing import Any
@@ -24,9 +28,9 @@ from dayfly.store import Event, State, Store, StoredItem, StoredSource
 
 #: Events are looked at up to this age, in seconds; from so many on they teach.
 WINDOW, FEWEST = 2 * 86400.0, 20
-#: Items read at a time: the store is needed elsewhere, too.
-_PORTION = 20_000
-#: Events that are learnt from at most.
+#: Items and events read, and sources changed, at a time: the store is needed elsewhere, too.
+_PORTION, _CHANGED = 20_000, 1000
+#: Events that are held in memory at most.
 _MOST = 1_000_000
 
 
@@ -65,31 +69,24 @@ async def add(house: House, *, events: Sequence[Sequence[Any]]) -> dict[str, Any
 
 async def learn(house: House) -> dict[str, Any]:
     """Worth and decay of every source from all events that are kept."""
-
-    def read(store: Store) -> list[Event]:
-        return list(islice(store.events(), _MOST))
-
-    events = await house.with_store(read)
     now, n = house.now(), len(house.sources())
-    moments: dict[tuple[int, str], list[Event]] = {}
-    for event in events:
-        moments.setdefault((event.row, event.key), []).append(event)
+    moments = await _moments(house)
     items = np.zeros(n)
     rows: list[int] = []
     ages: list[float] = []
     amounts: list[float] = []
 
     def note(item: StoredItem) -> None:
-        born = item.seen if item.published is None else min(item.published, item.seen)
-        if born > now - WINDOW or item.row >= n:
-            return  # its two days are not over
+        born = _born(item)
+        if born > now - WINDOW or item.row >= n or not moments.counts(item.key):
+            return  # its two days are not over, or others speak for it
         items[item.row] += 1
-        for event in moments.get((item.row, item.key), ()):
-            age = event.time - born
+        for time, amount in moments.of(item):
+            age = time - born
             if 0 <= age <= WINDOW:
                 rows.append(item.row)
                 ages.append(age)
-                amounts.append(event.amount)
+                amounts.append(amount)
 
     await _each_item(house, note)
     if len(rows) < FEWEST:
@@ -99,9 +96,7 @@ async def learn(house: House) -> dict[str, Any]:
     estimator.items_ += items
     estimator.events_ += np.bincount(rows, amounts, minlength=n)
     estimator.ages_ += np.bincount(rows, np.multiply(amounts, ages), minlength=n)
-    changes = _changes(house.sources()[:n], estimator, items)
-    if changes:
-        await house.change(changes)
+    changes = await _change(house, estimator, items)
     return {
         "events": len(rows),
         "fewest": FEWEST,
@@ -118,18 +113,76 @@ async def learn(house: House) -> dict[str, Any]:
     }
 
 
-def _changes(
-    sources: Sequence[StoredSource], estimator: EventEstimator, items: np.ndarray[Any, Any]
+async def _change(
+    house: House, estimator: EventEstimator, items: np.ndarray[Any, Any]
 ) -> list[StoredSource]:
-    """Sources that have shown items, with what their events say."""
+    """Give sources that have shown items what their events say."""
     decay, worth = estimator.decay(), estimator.worth()
-    listed = np.array([source.worth for source in sources])
+    listed = np.array([source.worth for source in house.sources()[: len(items)]])
     worth *= float((listed * items).sum() / max((worth * items).sum(), 1e-300))
-    return [
-        replace(source, worth=float(worth[source.row]), decay=float(decay[source.row]))
-        for source in sources
-        if items[source.row] and source.state != State.REMOVED
-    ]
+    rows = np.flatnonzero(items)
+    changes: list[StoredSource] = []
+    for first in range(0, len(rows), _CHANGED):
+        # Made from what they are by now: an operator may have changed one between two portions.
+        sources = [house.sources()[row] for row in rows[first : first + _CHANGED]]
+        some = [
+            replace(source, worth=float(worth[source.row]), decay=float(decay[source.row]))
+            for source in sources
+            if source.state != State.REMOVED
+        ]
+        await house.change(some)
+        changes += some
+    return changes
+
+
+class _Moments:
+    """When there was interest in which item; in every second one, or fourth, if it is too much."""
+
+    def __init__(self) -> None:
+        self._by_item: dict[tuple[int, str], list[tuple[float, float]]] = {}
+        self._number, self._share = 0, 1
+
+    def counts(self, key: str) -> bool:
+        """Whether the item of this key is looked at."""
+        return zlib.crc32(key.encode(errors="replace")) % self._share == 0
+
+    def of(self, item: StoredItem) -> Sequence[tuple[float, float]]:
+        """Time and amount of its events."""
+        return self._by_item.get((item.row, item.key), ())
+
+    def add(self, event: Event) -> None:
+        """One more."""
+        if not self.counts(event.key):
+            return
+        self._by_item.setdefault((event.row, event.key), []).append((event.time, event.amount))
+        self._number += 1
+        while self._number > _MOST:
+            self._share *= 2
+            self._by_item = {at: said for at, said in self._by_item.items() if self.counts(at[1])}
+            self._number = sum(map(len, self._by_item.values()))
+
+
+async def _moments(house: House) -> _Moments:
+    """The events of items that are kept; older ones have nothing left to teach."""
+    oldest = math.inf
+
+    def note(item: StoredItem) -> None:
+        nonlocal oldest
+        oldest = min(oldest, _born(item))
+
+    await _each_item(house, note)
+    found = _Moments()
+    if math.isinf(oldest):
+        return found
+    events = await house.with_store(lambda store: store.events(oldest))
+    while portion := await house.with_store(lambda _: list(islice(events, _PORTION))):
+        for event in portion:
+            found.add(event)
+    return found
+
+
+def _born(item: StoredItem) -> float:
+    return item.seen if item.published is None else min(item.published, item.seen)
 
 
 async def _each_item(house: House, note: Callable[[StoredItem], None]) -> None:

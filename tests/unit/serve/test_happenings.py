@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from dayfly.errors import BadInput
 from dayfly.model import Item
-from dayfly.serve import Office, StillHouse
+from dayfly.serve import Office, StillHouse, happenings
 from dayfly.serve.happenings import FEWEST, WINDOW
-from dayfly.store import MemoryStore
+from dayfly.store import Event, MemoryStore, State
 
 from .conftest import NOW, listing, record
 
@@ -71,6 +72,48 @@ def test_importing_twice_changes_nothing(office):
     assert [one["worth"] for one in second["learned"]] == pytest.approx(
         [one["worth"] for one in first["learned"]]
     )
+
+
+def stored(office, *events):
+    return office.house._store.add_events(
+        [Event(row=row, key=key, time=time) for row, key, time in events]
+    )
+
+
+def test_events_of_items_that_are_gone_do_not_stand_in_the_way(office, monkeypatch):
+    monkeypatch.setattr(happenings, "_MOST", 500)
+    stored(office, *((0, f"gone{k}", NOW - 400 * WINDOW + k) for k in range(600)))
+    office.ask("events.add", events=clicks(0, 300, HOUR))
+    assert office.ask("events.learn")["events"] == 300
+
+
+def test_of_too_many_events_those_of_some_items_teach_the_same(office, monkeypatch):
+    """Seed 0. The newest or the oldest alone would teach another half-life."""
+    office.ask("events.add", events=clicks(0, 4000, HOUR) + clicks(1, 400, 12 * HOUR))
+    monkeypatch.setattr(happenings, "_MOST", 1200)
+    monkeypatch.setattr(happenings, "_PORTION", 100)
+    answer = office.ask("events.learn")
+    assert 600 <= answer["events"] <= 1200
+    worth = {one["id"]: one["worth"] for one in answer["learned"]}
+    half = {one["id"]: one["half_life_s"] / HOUR for one in answer["learned"]}
+    assert 7 < worth["feed0"] / worth["feed1"] < 13
+    assert 0.9 < half["feed0"] < 1.2
+
+
+def test_what_an_operator_does_between_two_portions_stays(office, monkeypatch):
+    monkeypatch.setattr(happenings, "_CHANGED", 1)
+    house = office.house
+    change = house.change
+
+    async def then_pause(sources):
+        await change(sources)
+        if sources[0].row == 0:
+            await change([replace(house.sources()[2], state=State.PAUSED)])
+
+    monkeypatch.setattr(house, "change", then_pause)
+    office.ask("events.add", events=clicks(0, 100, HOUR))
+    assert len(office.ask("events.learn")["learned"]) == 3
+    assert [source.state for source in house.sources()] == ["active", "active", "paused"]
 
 
 def test_few_events_teach_nothing(office):

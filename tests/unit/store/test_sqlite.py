@@ -153,9 +153,7 @@ def test_one_call_forgets_a_portion_and_no_more(tmp_path):
     keys = [f"k{n}" for n in range(4500)]
     store.record(record(store, crawl(0, *keys)), fence)
     store.add_events([Event(row=0, key=key, time=5.0) for key in keys[:2500]])
-    dropped = [
-        store.forget(items_before=6.0, visits_before=5.0, fence=fence) for _ in range(4)
-    ]
+    dropped = [store.forget(items_before=6.0, visits_before=5.0, fence=fence) for _ in range(4)]
     assert dropped == [(2000, 0, 2000), (2000, 0, 500), (500, 0, 0), (0, 0, 0)]
     assert store.unseen(0, keys) == set()
     assert store.check() == []
