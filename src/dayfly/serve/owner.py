@@ -109,20 +109,22 @@ class _Door:
     async def welcome(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         assert task is not None
+        content = False
         try:
             if len(self._callers) >= _CALLERS:
                 busy = Reply(error="too many callers; try again", kind="StoreError")
                 await _say(writer, encode(busy))
+                content = True
                 return
             self._callers.add(task)
             await self._talk(reader, writer)
+            content = True
         except (OSError, TimeoutError, asyncio.CancelledError):
             pass  # gone, silent for too long, or we close
         finally:
+            await _part(writer, content)
+            # Not before: who is told nothing more still holds what was not read.
             self._callers.discard(task)
-            writer.close()
-            with suppress(OSError, asyncio.CancelledError):
-                await writer.wait_closed()
 
     async def close(self) -> None:
         """Send everybody away, in the middle of a question too."""
@@ -153,6 +155,16 @@ class _Door:
         except Exception as error:  # a question never ends the crawl
             said, kind = f"internal error: {type(error).__name__}: {error}", ""
         return encode(Reply(error=said.encode(errors="replace").decode(), kind=kind))
+
+
+async def _part(writer: asyncio.StreamWriter, content: bool) -> None:
+    """Let go of a caller; whoever does not read the rest is not waited for."""
+    if content:
+        with suppress(OSError, TimeoutError, asyncio.CancelledError):
+            writer.close()
+            async with asyncio.timeout(_READING):
+                await writer.wait_closed()
+    writer.transport.abort()
 
 
 async def _say(writer: asyncio.StreamWriter, line: bytes) -> None:

@@ -9,7 +9,15 @@ from typing import Any, Self
 import msgspec
 
 from dayfly.errors import BadInput, DayflyError, StaleFence, StoreError
-from dayfly.serve.wire import MOST_ANSWERED, Reply, Request, beside, encode, new_socket, short_name
+from dayfly.serve.wire import (
+    MOST_ANSWERED,
+    Reply,
+    Request,
+    beside,
+    encode_request,
+    new_socket,
+    short_name,
+)
 
 #: Seconds to wait for an answer; a backup of a large database takes its time.
 _PATIENCE = 300.0
@@ -71,7 +79,7 @@ class Remote:
 
     def _exchange(self, what: str, arguments: dict[str, Any]) -> Any:
         try:
-            self._channel.sendall(encode(Request(ask=what, arguments=arguments)))
+            self._channel.sendall(encode_request(Request(ask=what, arguments=arguments)))
             line = self._lines.readline(MOST_ANSWERED)
         except TimeoutError:
             raise StoreError(

@@ -44,6 +44,17 @@ def encode(message: Request | Reply) -> bytes:
     return msgspec.json.encode(message) + b"\n"
 
 
+def encode_request(request: Request) -> bytes:
+    """A question as one line, or `BadInput`: a name from a shell may hold any bytes, JSON not."""
+    try:
+        return encode(request)
+    except UnicodeEncodeError as error:
+        near = error.object[max(error.start - 20, 0) : error.end + 20]
+        raise BadInput(
+            f"{near!r} is not UTF-8, which a running crawler cannot be told; use another name"
+        ) from None
+
+
 def decode_request(line: bytes) -> Request:
     """A question from outside, or `BadInput`."""
     try:

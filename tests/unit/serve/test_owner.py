@@ -126,6 +126,37 @@ def test_A08_who_is_silent_is_sent_away_and_who_comes_too_many_waits(tmp_path, m
         assert len(talk(tmp_path / "d.db", b'{"ask": "x"}\n')) == 1
 
 
+@pytest.mark.parametrize("leaves", [False, True], ids=["stays", "says that it is done"])
+def test_A08_who_does_not_read_is_let_go_of_with_all_that_was_for_him(
+    tmp_path, monkeypatch, leaves
+):
+    monkeypatch.setattr(owner, "_READING", 0.2)
+    size = 60_000 if leaves else 4 << 20  # below and above what may wait unread
+
+    async def long(what, arguments):
+        return "x" * size
+
+    async def main():
+        async with serving(tmp_path / "d.db", long):
+            before = len(os.listdir("/proc/self/fd"))
+            with contextlib.ExitStack() as stack:
+                for _ in range(5):
+                    channel = stack.enter_context(socket.socket(socket.AF_UNIX))
+                    channel.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1)
+                    channel.connect(os.fspath(tmp_path / "d.db.sock"))
+                    channel.sendall(b'{"ask": "x"}\n' * 9)
+                    if leaves:
+                        channel.shutdown(socket.SHUT_WR)
+                for _ in range(500):
+                    await asyncio.sleep(0.01)
+                    if len(asyncio.all_tasks()) == 1:
+                        break
+                left = len(asyncio.all_tasks()) - 1, len(os.listdir("/proc/self/fd")) - before - 5
+        return left
+
+    assert asyncio.run(main()) == (0, 0)
+
+
 def test_an_error_arrives_as_the_same_kind_and_an_accident_as_a_plain_one(tmp_path):
     async def failing(what, arguments):
         raise {"bad": BadInput("so bad"), "store": StoreError("no store")}.get(what) or KeyError(
@@ -149,6 +180,16 @@ def test_what_cannot_be_said_in_json_is_an_error_and_not_the_end(tmp_path):
         with pytest.raises(DayflyError, match="internal error"):
             office.ask("odd")
         assert office.ask("even") == {"infinite": None}
+
+
+def test_what_is_no_text_is_told_before_it_is_sent(tmp_path):
+    with served(tmp_path / "d.db", echo), remote.answering(tmp_path / "d.db") as office:
+        with pytest.raises(BadInput, match=r"b\\udcfe\.db' is not UTF-8") as error:
+            office.ask("backup", path="/x/" + os.fsdecode(b"b\xfe.db"))
+        str(error.value).encode()
+        with pytest.raises(BadInput, match="is not UTF-8"):
+            office.ask("sources.add", sources=[{"id": "\udcfe"}])
+        assert office.ask("x")["what"] == "x"
 
 
 def test_long_lists_travel_in_portions(tmp_path, monkeypatch):
