@@ -22,10 +22,16 @@ def items(file: Database, since: float, after: int, limit: int | None) -> Iterat
     with file.reading() as db:
         ((last,),) = db.execute(file.ask["last_item"])
         if since > 0.0:
-            ((first,),) = db.execute(file.ask["first_item"], (since,))
-            if first is None:
+            # Whoever reads on is beyond that instant, mostly; to look for the first item since then
+            # takes longer the more there are.
+            following = db.execute(file.ask["next_item"], (after,)).fetchall()
+            if not following:
                 return iter(())
-            after = max(after, first - 1)
+            if following[0][0] < since:
+                ((first,),) = db.execute(file.ask["first_item"], (since,))
+                if first is None:
+                    return iter(())
+                after = max(after, first - 1)
     return _items(file, since, after, last, limit)
 
 

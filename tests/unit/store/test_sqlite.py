@@ -147,6 +147,27 @@ def test_the_latest_items_are_found_without_looking_at_all_others(tmp_path):
     store.close()
 
 
+def test_whoever_reads_on_does_not_look_at_what_he_has_read(tmp_path):
+    store = opened(tmp_path / "s.db")
+    fence = store.own()
+    keys = [f"k{n}" for n in range(20_000)]
+    store.record(record(store, crawl(0, *keys, time=5.0)), fence)
+    last = max(item.number for item in store.items(since=4.0))
+    steps = 0
+
+    def count() -> None:
+        nonlocal steps
+        steps += 1
+
+    store._file.db.set_progress_handler(count, 1000)
+    assert list(store.items(since=4.0, after=last)) == []
+    assert [item.number for item in store.items(since=4.0, after=last - 1)] == [last]
+    assert steps < 5
+    store.record(record(store, crawl(0, "late", time=3.0), crawl(0, "new", time=6.0)), fence)
+    assert [item.key for item in store.items(since=4.0, after=last)] == ["new"]
+    store.close()
+
+
 def test_one_call_forgets_a_portion_and_no_more(tmp_path):
     store = opened(tmp_path / "s.db")
     fence = store.own()

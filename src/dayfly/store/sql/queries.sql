@@ -85,6 +85,9 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?);
 -- order of numbers all that is older would be looked at
 SELECT min(number) FROM item INDEXED BY item_seen WHERE seen >= ?;
 
+-- next_item: when the item after a number was seen
+SELECT seen FROM item WHERE number > ? ORDER BY number LIMIT 1;
+
 -- last_item: the highest number of an item
 SELECT coalesce(max(number), 0) FROM item;
 
