@@ -3,7 +3,8 @@
 What was delivered is a number in a small file beside the database; items are read from the store
 by their numbers. So nothing waits in memory, a restart goes on where it stopped, and a receiver
 that was down gets everything later, up to what retention has kept. A receiver that says nothing or
-no is asked again after a second, two, four, … up to an hour.
+no is asked again after a second, two, four, … up to an hour. Where the number cannot be written,
+nothing more is delivered until it can: the same items would be delivered again and again.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ from dayfly.serve.items import items as read_items
 
 #: Items in one message, and seconds between looks while there is nothing new.
 PORTION, _LOOK = 100, 1.0
-#: Seconds until the next try after a failure, at first and at most.
-_FIRST, _LAST = 1.0, 3600.0
+#: Seconds until the next try after a failure, at first and at most; doubled so often at most.
+_FIRST, _LAST, _DOUBLED = 1.0, 3600.0, 12
 
 
 class Poster(Protocol):
@@ -57,6 +58,8 @@ class Webhook:
         self._url, self._web = url, web
         self._file, self._tell, self._sleep = position, tell, sleep
         self._failed = 0
+        #: What was delivered and could not be noted.
+        self._unnoted: int | None = None
         #: Whether the noted position was compared with this database.
         self._sure = False
 
@@ -64,17 +67,20 @@ class Webhook:
         """Deliver for ever; cancel it to stop. What is under way is delivered again."""
         while True:
             await self.drain(house)
-            wait = min(_FIRST * 2.0 ** (self._failed - 1), _LAST) if self._failed else _LOOK
-            await self._sleep(wait)
+            doubled = min(self._failed - 1, _DOUBLED)
+            await self._sleep(min(_FIRST * 2.0**doubled, _LAST) if self._failed else _LOOK)
 
     async def drain(self, house: House) -> None:
         """Deliver what there is, up to the first failure."""
+        if self._unnoted is not None and not self._noted(self._unnoted):
+            return
         last = await self._position(house)
         while (answer := await read_items(house, after=last, limit=PORTION))["items"]:
             if not await self._delivered(answer["items"]):
                 return
             last = answer["last"]
-            self._remember(last)
+            if not self._noted(last):
+                return
 
     async def _delivered(self, items: list[dict[str, Any]]) -> bool:
         body = msgspec.json.encode({"items": items})
@@ -85,6 +91,22 @@ class Webhook:
             raise
         except Exception as error:  # Forbidden and FetchError are told, and so is anything else
             reason = str(error) or type(error).__name__
+        return self._worked(reason)
+
+    def _noted(self, last: int) -> bool:
+        """Whether it could be written down that all up to here is delivered."""
+        try:
+            self._remember(last)
+        except (OSError, BadInput) as error:
+            self._unnoted = last
+            return self._worked(f"{self._file}: cannot be written: {error}")
+        if self._unnoted is not None:
+            self._unnoted = None
+            self._worked("")
+        return True
+
+    def _worked(self, reason: str) -> bool:
+        """Whether there is no reason why it did not; the first and the last of several are told."""
         if reason:
             self._failed += 1
             if self._failed == 1:

@@ -102,6 +102,33 @@ def test_back_off_ends_at_an_hour(tmp_path):
     assert max(slept) == 3600.0
 
 
+def test_months_of_failures_are_counted_without_end(tmp_path):
+    house, *_ = house_with(1)
+    (tmp_path / "position").write_text("0")
+    slept = deliver(Receiver(*[500] * 1100), house, tmp_path / "position", naps=1100)
+    assert slept[1050:] == [3600.0] * 50
+
+
+def test_where_the_position_cannot_be_written_nothing_is_sent_twice(tmp_path, monkeypatch):
+    house, *_ = house_with(PORTION + 5)
+    (tmp_path / "position").write_text("0")
+    full = [True] * 4
+    remember = Webhook._remember
+
+    def fails(self, last):
+        if full and full.pop():
+            raise OSError(28, "No space left on device")
+        remember(self, last)
+
+    monkeypatch.setattr(Webhook, "_remember", fails)
+    receiver, told = Receiver(), []
+    slept = deliver(receiver, house, tmp_path / "position", naps=6, tell=told.append)
+    assert receiver.got == list(range(1, PORTION + 6))
+    assert slept == [1.0, 2.0, 4.0, 8.0, 1.0, 1.0]
+    assert ["No space left" in told[0], "after 4 failures" in told[1], len(told)] == [True, True, 2]
+    assert (tmp_path / "position").read_text() == str(PORTION + 5)
+
+
 def test_what_was_sent_but_not_noted_is_sent_again(tmp_path):
     house, *_ = house_with(2)
     (tmp_path / "position").write_text("0")
