@@ -31,6 +31,7 @@ from dayfly.learn.curves import Beliefs, handed_over
 from dayfly.learn.explore import Market
 from dayfly.learn.score import Traits, harvests, scores
 from dayfly.learn.timing import Timing
+from dayfly.model import NUMBERS as COLUMNS
 from dayfly.model import Array, Crawl, Fleet, Mask, Rows, Source, Visits
 
 _DAY = 86400.0
@@ -155,21 +156,29 @@ class LiveEstimator(StampEstimator):
         arrival, decay, worth = self.curves(np.arange(first, len(self._fleet)))
         return fleet.replace(arrival=arrival, decay=decay, worth=worth, window=np.inf)
 
-    def relist(self, row: int, source: Source) -> Estimate:
-        """The operator says something else about a source; what is handed over from now on."""
-        changed = {}
+    def relist(self, rows: Rows, sources: Sequence[Source]) -> list[Estimate]:
+        """The operator says something else about these; what is handed over from now on."""
+        fleet, said = self._fleet, Fleet.of(sources)
+        columns = {name: getattr(fleet, name) for name in COLUMNS}
         for name in ("decay", "worth", "cost", "window"):
-            column = getattr(self._fleet, name).copy()
-            column[row] = getattr(source, name)
-            changed[name] = column
-        self._fleet = self._fleet.replace(**changed)
-        arrival, decay, worth = self.curves(np.array([row]))
-        hours = packed(self._hours[row]).tolist()
-        memory = (*self._memory[row].tolist(), float(self._shown[row]), *hours)
-        return Estimate(
-            row=row, time=self._refitted, arrival=float(arrival[0]), decay=float(decay[0]),
-            worth=float(worth[0]), memory=memory,
-        )  # fmt: skip
+            columns[name] = columns[name].copy()
+            columns[name][rows] = getattr(said, name)
+        # All others were checked before: to do it again would take longer the more there are.
+        self._fleet = Fleet.assemble(
+            columns, kind_code=fleet.kind_code, host_code=fleet.host_code, hosts=fleet.hosts
+        )
+        shown = self._shown[rows]
+        memory = np.column_stack([self._memory[rows], shown, packed(self._hours[rows])])
+        return [
+            Estimate(
+                row=row, time=self._refitted, arrival=rate, decay=fades, worth=value,
+                memory=tuple(remembered),
+            )
+            for row, rate, fades, value, remembered in zip(
+                rows.tolist(), *(column.tolist() for column in self.curves(rows)), memory.tolist(),
+                strict=True,
+            )
+        ]  # fmt: skip
 
     # What it hands over.
 

@@ -163,10 +163,24 @@ def test_a_heavier_source_is_worth_more_at_once():
     estimator = learned()
     estimator.refit()
     before = estimator.mean()[5]
-    after = estimator.relist(5, Source(arrival=1 / DAY, decay=DECAY, worth=10.0))
+    after = estimator.relist(np.array([5]), [Source(arrival=1 / DAY, decay=DECAY, worth=10.0)])[0]
     assert after.arrival == before.arrival
     ceilings = [one.arrival * one.worth / one.decay for one in (before, after)]
     assert ceilings[1] > 3 * ceilings[0]
+
+
+def test_many_that_are_listed_anew_are_what_each_would_be_alone():
+    together, alone = learned(seed=4), learned(seed=4)
+    rows = np.array([7, 2, 30])
+    sources = [
+        Source(arrival=1 / DAY, decay=DECAY * n, worth=n, cost=n, window=10.0 * n)
+        for n in (1.0, 2.0, 3.0)
+    ]
+    found = together.relist(rows, sources)
+    for row, source, estimate in zip(rows, sources, found, strict=True):
+        assert alone.relist(np.array([row]), [source]) == [estimate]
+    for name in ("arrival", "decay", "worth", "cost"):
+        assert np.array_equal(getattr(together.mean(), name), getattr(alone.mean(), name))
 
 
 def test_nonsense_is_refused():
@@ -242,8 +256,8 @@ def test_whoever_publishes_by_the_clock_is_due_by_the_clock():
 def test_what_is_known_of_hours_survives_a_restart_bit_for_bit():
     first = by_the_clock()
     second = LiveEstimator(Fleet(arrival=np.full(40, 1 / DAY), decay=DECAY), budget=40 / DAY)
-    for row in range(40):
-        second.apply(first.relist(row, first._fleet[row]))
+    for estimate in first.relist(np.arange(40), list(first._fleet)):
+        second.apply(estimate)
     second.refit()
     assert (second._timing._table >= 0).any()
     for name in ("arrival", "decay", "worth"):
@@ -266,7 +280,7 @@ def test_memories_of_earlier_versions_are_believed_and_know_no_hours():
     first, second = learned(seed=6), learned(seed=6)
     second._hours[:] = 1.0
     for row in range(40):
-        memory = first.relist(row, first._fleet[row]).memory
+        memory = first.relist(np.array([row]), [first._fleet[row]])[0].memory
         assert len(memory) == 16
         second.apply(
             Estimate(row=row, time=1e9, arrival=1.0, decay=1.0, worth=1.0, memory=memory[:10])
