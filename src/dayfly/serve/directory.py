@@ -66,8 +66,8 @@ class Known:
     """Ids and addresses that are taken, for imports of any length.
 
     A long import comes in portions, and the index is made for its first one: `of` keeps it for a
-    few seconds. What a portion adds or changes is noted; a move that a visit finds meanwhile is not
-    a new source in any case, because ids stay.
+    few seconds. What is added meanwhile is noted; whoever changes an address drops the index. A
+    move that a visit finds is not a new source in any case, because ids stay.
     """
 
     def __init__(self, sources: Sequence[StoredSource]) -> None:
@@ -91,8 +91,8 @@ class Known:
         found = self._ids.get(id)
         return self._urls.get(url) if found is None else found
 
-    def note(self, source: StoredSource) -> None:
-        """This source has this address now."""
+    def _note(self, source: StoredSource) -> None:
+        """This source has this address."""
         self._ids[source.id] = source.row
         # A removed source does not stand in the way of a living one with its address.
         if source.state != State.REMOVED or source.url not in self._urls:
@@ -105,5 +105,5 @@ class Known:
     def _read_on(self) -> None:
         """Rows count up, so new ones are at the end."""
         for row in range(self._seen, len(self._sources)):
-            self.note(self._sources[row])
+            self._note(self._sources[row])
         self._seen = len(self._sources)

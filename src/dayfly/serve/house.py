@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Protocol, TypeVar
 
 from dayfly.errors import StoreError
@@ -93,7 +94,7 @@ class LiveHouse:
         return self._loop.sources
 
     def known(self) -> Known:
-        """Kept from one portion of an import to the next."""
+        """Kept from one portion of an import to the next, unless somebody's address changes."""
         self._known = Known.of(self._loop.sources, self._known)
         return self._known
 
@@ -103,10 +104,8 @@ class LiveHouse:
 
     async def with_store(self, work: Callable[[Store], T]) -> T:
         """In the store's thread, between two batches."""
-        try:
+        with _while_it_runs():
             return await self._loop.ask(work)
-        except RuntimeError:  # that thread has ended
-            raise StoreError("the crawler is about to end; ask again in a moment") from None
 
     async def aside(self, work: Callable[[], T]) -> T:
         """In a thread of its own."""
@@ -114,17 +113,33 @@ class LiveHouse:
 
     async def add(self, listings: Sequence[Listing]) -> list[int]:
         """Crawled from now on."""
-        return self._loop.add(listings)
+        with _while_it_runs():
+            return self._loop.add(listings)
 
     async def change(self, sources: Sequence[StoredSource]) -> None:
-        """Believed from now on; others get their turn in between."""
-        for source in sources:
-            self._loop.change(source)
-            await asyncio.sleep(0)
+        """Believed from now on, all of them before anybody else has his turn.
+
+        Else what another operator does meanwhile would be undone by what was read before it.
+        """
+        before = [self._loop.sources[source.row] for source in sources]
+        with _while_it_runs():
+            after = self._loop._ledger.change_all(sources)
+        if [(one.url, one.state) for one in before] != [(one.url, one.state) for one in after]:
+            self._known = None
+        await asyncio.sleep(0)
 
     async def scheduler(self, budget: float | None) -> Scheduler | None:
         """The crawler's own; it has its budget."""
         return self._loop.scheduler
+
+
+@contextmanager
+def _while_it_runs() -> Iterator[None]:
+    """Told as ours where the store's thread has ended."""
+    try:
+        yield
+    except RuntimeError:
+        raise StoreError("the crawler is about to end; ask again in a moment") from None
 
 
 class StillHouse:
@@ -138,15 +153,12 @@ class StillHouse:
     ) -> None:
         self._store, self.now, self.rules = store, now, rules or Rules()
         self._sources: list[StoredSource] | None = None
-        self._hosts: Sequence[HostState] | None = None
 
     def twin(self, rules: Rules, changed: Sequence[StoredSource] = ()) -> StillHouse:
         """One that knows the same but for these, and may be changed: nothing reaches the store."""
-        store = twin_of(self.sources(), self._store.funds())
+        store = self._copy()
         store.change(changed)
-        made = StillHouse(store, self.now, rules)
-        made._hosts = self._store.hosts()
-        return made
+        return StillHouse(store, self.now, rules)
 
     def sources(self) -> Sequence[StoredSource]:
         """All sources by row, read once."""
@@ -183,22 +195,26 @@ class StillHouse:
         """What a crawler would begin with: made from a copy, so that nothing is changed by it."""
         if budget is None:
             return None
-        twin = twin_of(self.sources(), self._store.funds())
-        loop = resume(twin, _Nowhere(), ManualClock(self.now()), budget=budget, rules=self.rules)
-        for host in self._store.hosts() if self._hosts is None else self._hosts:
-            if host.not_before is not None and host.not_before > self.now():
-                loop.scheduler.block_host(host.host, host.not_before)
+        clock = ManualClock(self.now())
+        loop = resume(self._copy(), _Nowhere(), clock, budget=budget, rules=self.rules)
         return loop.scheduler
 
+    def _copy(self) -> _Copy:
+        return _Copy(self.sources(), self._store.hosts(), self._store.funds())
 
-def twin_of(sources: Sequence[StoredSource], funds: Funds | None = None) -> MemoryStore:
-    """The sources of a store in memory, with all that is known about them; without items."""
-    twin = MemoryStore()
-    twin.add(sources)
-    twin.change(sources)
-    if funds is not None:
-        twin.claim([], funds.time, twin.own(), funds)
-    return twin
+
+class _Copy(MemoryStore):
+    """The sources of a store in memory, with all that is known about them and their hosts."""
+
+    def __init__(
+        self, sources: Sequence[StoredSource], hosts: Sequence[HostState], funds: Funds | None
+    ) -> None:
+        super().__init__()
+        self.add(sources)
+        self.change(sources)
+        self._hosts = {host.host: host for host in hosts}
+        if funds is not None:
+            self.claim([], funds.time, self.own(), funds)
 
 
 class _Nowhere:

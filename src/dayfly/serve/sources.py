@@ -54,11 +54,10 @@ async def add(
             revived += 1
         elif update and (said := _different(source, listing)):
             changes[row] = changed(source, said)
+    # Both follow at once upon what was looked at: nobody else has his turn before.
+    places = dict(zip(new, await house.add(list(new.values())) if new else [], strict=True))
     if changes:
         await house.change(list(changes.values()))
-        for source in changes.values():
-            known.note(source)
-    places = dict(zip(new, await house.add(list(new.values())) if new else [], strict=True))
     return {
         "added": len(new) + revived,
         "known": len(listings) - len(new) - revived,

@@ -3,6 +3,7 @@
 import asyncio
 import json
 
+import numpy as np
 import pytest
 from msgspec import structs
 from msgspec.structs import replace
@@ -56,6 +57,18 @@ def crawl(body, n=3, *, clock=None, takes=0.0, rules=QUICK, budget=100.0, until=
             await running
 
     return asyncio.run(main())
+
+
+def stand(body, n=3):
+    """Do this beside a crawl that has not begun."""
+
+    async def main():
+        store = MemoryStore()
+        store.add([listing(number) for number in range(n)])
+        loop = resume(store, None, ManualClock(1000.0), budget=1.0)
+        await body(loop, Office(LiveHouse(loop)).answer, None)
+
+    asyncio.run(main())
 
 
 async def until(condition, times: int = 400) -> None:
@@ -343,3 +356,59 @@ def test_long_imports_share_one_index():
         assert known.row("feed8", "") == 3
 
     crawl(body)
+
+
+def test_an_address_that_somebody_gave_up_is_free_at_once():
+    async def body(loop, ask, fetcher):
+        house = Office(LiveHouse(loop)).answer
+        await house("sources.add", {"sources": [plain_listing(listing(8))]})
+        await house("sources.change", {"source": "feed1", "url": "https://elsewhere.org/"})
+        new = {"id": "heir", "url": listing(1).url}
+        assert (await house("sources.add", {"sources": [new]}))["added"] == 1
+        await house("sources.remove", {"source": "feed2"})
+        again = {"id": "again", "url": listing(2).url}
+        assert (await house("sources.add", {"sources": [again]}))["rows"] == [2]
+
+    crawl(body)
+
+
+def test_many_changes_are_one_and_nobody_comes_in_between():
+    async def body(loop, ask, fetcher):
+        stored, told = [], []
+        writer = loop._writer
+        change, update = writer._store.change, loop.scheduler.update
+        writer._store.change = lambda sources: (stored.append(len(sources)), change(sources))
+        loop.scheduler.update = lambda estimates: (
+            told.append(len(estimates.row)),
+            update(estimates),
+        )
+        heavier = [plain_listing(listing(row, weight=5.0)) for row in range(50)]
+        task = asyncio.ensure_future(ask("sources.add", {"sources": heavier, "update": True}))
+        other = asyncio.ensure_future(ask("sources.pause", {"source": "feed40"}))
+        await asyncio.gather(task, other)
+        assert stored == [50, 1]
+        assert told[0] == 50
+        assert {source.weight for source in loop.sources} == {5.0}
+        assert [source.row for source in loop.sources if source.state == "paused"] == [40]
+        _, _, worth = writer.estimator.curves(np.arange(50))
+        assert [loop.scheduler.source(row).worth for row in range(50)] == worth.tolist()
+
+    stand(body, n=50)
+
+
+@pytest.mark.parametrize(
+    ("what", "arguments"),
+    [
+        ("sources.add", {"sources": [plain_listing(listing(9))]}),
+        ("sources.pause", {"source": "feed1"}),
+        ("sources.change", {"source": "feed1", "weight": 2.0}),
+        ("events.learn", {}),
+    ],
+)
+def test_who_changes_something_while_it_ends_is_told(what, arguments):
+    async def body(loop, ask, fetcher):
+        loop._writer.close()
+        with pytest.raises(StoreError, match="about to end"):
+            await ask(what, arguments)
+
+    stand(body)

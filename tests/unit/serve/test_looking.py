@@ -106,3 +106,11 @@ def test_a_rehearsal_on_a_twin_spares_hosts_that_asked_for_peace(store):
     twin = StillHouse(store, now=lambda: NOW + 100.0).twin(Rules(min_interval=1.0))
     visits = Office(twin).ask("plan", seconds=3600.0, budget_per_s=1.0)["visits"]
     assert {visit["id"] for visit in visits} == {"feed0", "feed2"}
+
+
+def test_a_host_that_wants_visits_far_apart_gets_them_in_a_rehearsal_too(store):
+    fence = store.own()
+    record(store, 1, fence, time=NOW + 50, crawl_delay=1800.0)
+    office = Office(StillHouse(store, now=lambda: NOW + 100.0))
+    decision = office.ask("explain", source="feed1", budget_per_s=1.0)["decision"]
+    assert (decision["held_by"], decision["until_at"]) == ("blocked host", NOW + 50 + 1800.0)
