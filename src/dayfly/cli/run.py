@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -145,20 +146,40 @@ class _Listed:
         """Take them in; how many are new.
 
         Known ones of a list stay as they are. Those of the settings follow the settings, which are
-        the operator's last word; a half-life only if it is the source's own, because that of all
-        may have been learnt better since.
+        the operator's last word, also where they fall silent; but for a guess at the rate, and for
+        a half-life or a worth that is not the source's own: both may have been learnt better since.
         """
-        from msgspec.structs import replace as replaced
-
         from dayfly.serve.vocabulary import plain_listing
         from dayfly.store import Listing
 
         answer = office.ask("sources.add", sources=[plain_listing(one) for one in self.all])
-        usual = Listing(id="-", url="-").decay
-        shared = math.log(2) / self._settings.half_life
-        own = [replaced(one, decay=usual) if one.decay == shared else one for one in self._own]
-        office.ask("sources.add", sources=[plain_listing(one) for one in own], update=True)
+        shared = {
+            "decay": math.log(2) / self._settings.half_life,
+            "worth": Listing(id="-", url="-").worth,
+        }
+        own = [plain_listing(one) for one in self._own]
+        for said in own:
+            del said["arrival"]
+            for name, value in shared.items():
+                if said[name] == value:
+                    del said[name]
+        office.ask("sources.add", sources=own, follow=True)
+        self._readdress(office, answer["rows"])
         return int(answer["added"])
+
+    def _readdress(self, office: Any, rows: Sequence[int]) -> None:
+        """Sources with an id of their own go where the settings say.
+
+        One that is called by its address has moved since if it is elsewhere; so has one that is
+        only spoken to with encryption now.
+        """
+        from dayfly.config.addresses import read_address
+
+        for one, row in zip(self._own, rows, strict=False):
+            there = office.house.sources()[row].url
+            other = there.partition("://")[2] != one.url.partition("://")[2]
+            if other and read_address(one.url).id != one.id:
+                office.ask("sources.change", source=one.id, url=one.url)
 
 
 def _asked(

@@ -3,7 +3,7 @@
 ==================  ==============================================================================
 operation           arguments → answer
 ==================  ==============================================================================
-``sources.add``     sources: [listing as dict] → {added, known, rows}; rows of all, in their order
+``sources.add``     sources: [listing as dict], update?, follow? → {added, known, rows}; of all
 ``sources.list``    tag?, state?, after?, limit? → {sources: […], next}
 ``sources.show``    source → the source and its last visits
 ``sources.pause``   source, until? → the source

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from msgspec.structs import replace
@@ -28,11 +28,17 @@ _VISITS = 10
 
 
 async def add(
-    house: House, *, sources: Sequence[dict[str, Any]], update: bool = False
+    house: House,
+    *,
+    sources: Sequence[dict[str, Any]],
+    update: bool = False,
+    follow: bool = False,
 ) -> dict[str, Any]:
     """Take sources in. Known ones (by id or address) stay as they are, removed ones come back.
 
-    With `update`, what is said about a known source and is not the default replaces what it has.
+    With `update`, what is said about a known source and is not the default replaces what it has:
+    a list leaves out what it has no word for. With `follow` the defaults count, too, as far as
+    their keys are there. The address stays in any case: the source may have moved since.
     """
     listings = [read_listing(given) for given in sources]
     known, present = house.known(), house.sources()
@@ -40,7 +46,7 @@ async def add(
     new: dict[str, Listing] = {}
     changes: dict[int, StoredSource] = {}
     revived = 0
-    for listing in listings:
+    for given, listing in zip(sources, listings, strict=True):
         house.admit(listing)
         row = known.row(listing.id, listing.url)
         rows.append(row)
@@ -52,8 +58,10 @@ async def add(
             source = changed(source, _said(listing) | {"url": listing.url})
             changes[row] = replace(source, state=State.ACTIVE)
             revived += 1
-        elif update and (said := _different(source, listing)):
-            changes[row] = changed(source, said)
+        elif update or follow:
+            said = _said(listing) if update else {name: getattr(listing, name) for name in given}
+            if different := _different(source, said):
+                changes[row] = changed(source, different)
     # Both follow at once upon what was looked at: nobody else has his turn before.
     places = dict(zip(new, await house.add(list(new.values())) if new else [], strict=True))
     if changes:
@@ -170,5 +178,10 @@ def _said(listing: Listing) -> dict[str, Any]:
     }
 
 
-def _different(source: StoredSource, listing: Listing) -> dict[str, Any]:
-    return {name: value for name, value in _said(listing).items() if getattr(source, name) != value}
+def _different(source: StoredSource, said: Mapping[str, Any]) -> dict[str, Any]:
+    """What is said of a source and is not so; its address is its own."""
+    return {
+        name: value
+        for name, value in said.items()
+        if name in CHANGEABLE and name != "url" and getattr(source, name) != value
+    }

@@ -5,6 +5,7 @@ import time
 
 import pytest
 from click.testing import CliRunner
+from msgspec.structs import replace
 from tests.origin import ORIGIN
 
 from dayfly.cli import cli
@@ -98,7 +99,63 @@ def test_sources_of_the_settings_follow_them_and_keep_what_was_learnt(here):
     assert shown() == (3.0, 693)
     assert shown("two.ex")[0] == 9.0
     start('half_life = "1h"')
-    assert shown() == (3.0, 3600)
+    assert shown() == (1.0, 3600)
+
+
+def test_what_is_taken_out_of_the_settings_is_taken_back(here):
+    from dayfly.cli.run import _Listed
+    from dayfly.config.settings import read_settings
+    from dayfly.serve import Office, StillHouse
+    from dayfly.store import MemoryStore
+
+    store = MemoryStore()
+    office = Office(StillHouse(store))
+
+    def start(*lines):
+        text = "\n".join(["[[sources]]", 'url = "https://one.example.org/"', *lines])
+        (here / "dayfly.toml").write_text(text)
+        _Listed(None, read_settings("dayfly.toml")).put_into(office)
+        return store.sources()[0]
+
+    plain = start()
+    much = start(
+        "obey_robots = false", "verify_tls = false", "weight = 5", 'bearer = "token"',
+        'min_interval = "1m"', 'max_interval = "9d"', 'tags = ["x"]', 'title = "T"', "cost = 2",
+        "window = 20", 'kind = "page"', 'select = { item = "li" }',
+    )  # fmt: skip
+    assert not much.obey_robots
+    assert much.headers
+    office.ask("sources.pause", source="one.example.org/")
+    office.ask("sources.change", source="one.example.org/", arrival=1e-3, worth=7.0, decay=1e-3)
+    store.change([replace(store.sources()[0], url="https://moved.example.org/")])
+    kept = store.sources()[0]
+    again = start("verify_tls = true", "weight = 1")
+    learnt = {name: getattr(kept, name) for name in ("arrival", "worth", "decay", "state", "url")}
+    assert again == replace(plain, host=kept.host, **learnt)
+
+
+def test_an_address_in_the_settings_counts_for_a_source_with_an_id_and_a_move_for_others(here):
+    from dayfly.cli.run import _Listed
+    from dayfly.config.settings import read_settings
+    from dayfly.serve import Office, StillHouse
+    from dayfly.store import MemoryStore
+
+    store = MemoryStore()
+    office = Office(StillHouse(store))
+
+    def start(address):
+        text = f'[[sources]]\nurl = "http://b.example/"\n[[sources]]\nid = "a"\nurl = "{address}"\n'
+        (here / "dayfly.toml").write_text(text)
+        _Listed(None, read_settings("dayfly.toml")).put_into(office)
+        return [(source.url, source.etag) for source in store.sources()]
+
+    start("http://a.example/1")
+    first, second = store.sources()
+    moved = replace(first, url="https://c.example/", etag="x")
+    store.change([moved, replace(second, url="https://a.example/1", etag="y")])
+    known = [("https://c.example/", "x"), ("https://a.example/1", "y")]
+    assert start("http://a.example/1") == known
+    assert start("http://a.example/2") == [known[0], ("http://a.example/2", "")]
 
 
 def test_sources_of_other_settings_are_told_by_their_name(here):
