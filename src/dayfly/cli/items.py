@@ -17,8 +17,9 @@ from dayfly.units import show_duration
 
 #: Rows of a table where nobody asks for another number, and seconds between two looks.
 _TABLE, _LOOK = 50, 1.0
-#: The same while no crawler runs: opening a database takes longer than asking.
-_OPEN = 5.0
+#: The same while no crawler runs: opening a database takes longer than asking. For the same reason
+#: so many items are read before they are printed.
+_OPEN, _AT_ONCE = 5.0, 20_000
 #: Where nothing else is said, so many seconds back.
 _SINCE = 86400.0
 #: Characters of a title in a table; other formats have all of it.
@@ -74,7 +75,11 @@ def items(
 
 
 class _Look:
-    """Reads on from where it was, in portions; each item once if that is wanted."""
+    """Reads on from where it was, in portions; each item once if that is wanted.
+
+    Whoever reads what we print may take his time. So nothing is held meanwhile: neither the
+    database, which a crawler may want, nor a crawler's ear.
+    """
 
     def __init__(self, db: Path, query: dict[str, Any], unique: bool) -> None:
         from dayfly.serve.items import Once
@@ -82,32 +87,38 @@ class _Look:
         self.db, self._query = db, query
         self._once = Once() if unique else None
         self._last = 0
+        #: Whether a crawler was asked, the last time.
+        self.beside = False
 
-    def read(self, office: Any, since: float) -> Iterator[dict[str, Any]]:
+    def read(self, since: float) -> Iterator[dict[str, Any]]:
         """All there is by now."""
+        from dayfly.serve import Remote, reach
+
         more = True
         while more:
-            answer = office.ask("items", since=since, after=self._last, **self._query)
-            self._last, more = answer["last"], answer["more"]
-            for item in answer["items"]:
+            found: list[dict[str, Any]] = []
+            with reach(self.db) as office:
+                self.beside = isinstance(office, Remote)
+                while more and len(found) < _AT_ONCE:
+                    answer = office.ask("items", since=since, after=self._last, **self._query)
+                    self._last, more = answer["last"], answer["more"]
+                    found += answer["items"]
+            for item in found:
                 if self._once is None or self._once.new(item):
                     yield item
 
 
 def _list(look: _Look, form: str, back: float, limit: int | None) -> None:
-    from dayfly.serve import reach
-
     number = 0
     kept: deque[dict[str, Any]] = deque(maxlen=limit or None)
-    with reach(look.db) as office:
-        found = look.read(office, time.time() - back)
-        if form in ("jsonl", "csv") and not limit:
-            write = item_formats.jsonl if form == "jsonl" else item_formats.csv_lines
-            sys.stdout.writelines(write(found))
-            return
-        for item in found:
-            kept.append(item)
-            number += 1
+    found = look.read(time.time() - back)
+    if form in ("jsonl", "csv") and not limit:
+        write = item_formats.jsonl if form == "jsonl" else item_formats.csv_lines
+        sys.stdout.writelines(write(found))
+        return
+    for item in found:
+        kept.append(item)
+        number += 1
     if form == "table":
         _print(kept, number, back)
         return
@@ -141,31 +152,25 @@ def _print(kept: deque[dict[str, Any]], number: int, back: float) -> None:
 
 def _follow(look: _Look, form: str, back: float) -> None:
     """Whether a crawler runs or not: one may start, stop and start again meanwhile."""
-    from dayfly.serve import Remote, reach
-
     since = time.time() - back
     first = True
     while True:
         try:
-            with reach(look.db) as office:
-                while True:
-                    found = look.read(office, since)
-                    if form == "csv":
-                        sys.stdout.writelines(item_formats.csv_lines(found, header=first))
-                    elif form == "jsonl":
-                        sys.stdout.writelines(item_formats.jsonl(found))
-                    else:
-                        for item in found:
-                            _print_one(item)
-                    sys.stdout.flush()
-                    first = False
-                    if not isinstance(office, Remote):
-                        break  # a crawler that wants to start needs the database
-                    time.sleep(_LOOK)
+            found = look.read(since)
+            if form == "csv":
+                sys.stdout.writelines(item_formats.csv_lines(found, header=first))
+            elif form == "jsonl":
+                sys.stdout.writelines(item_formats.jsonl(found))
+            else:
+                for item in found:
+                    _print_one(item)
+            sys.stdout.flush()
+            first = False
         except StoreError:
             if first or not look.db.exists():
                 raise
-        time.sleep(_OPEN)
+            look.beside = False
+        time.sleep(_LOOK if look.beside else _OPEN)
 
 
 def _print_one(item: dict[str, Any]) -> None:

@@ -95,6 +95,66 @@ def test_items_say_what_does_not_go_together(invoke):
     assert "unknown source" in invoke("items", "--source", "nobody", code=1)
 
 
+@pytest.mark.parametrize("follow", [False, True], ids=["listed", "followed"])
+def test_whoever_reads_slowly_holds_up_nobody(db, monkeypatch, follow):
+    from dayfly.cli import items
+    from dayfly.serve import taken
+
+    monkeypatch.setattr(items, "_AT_ONCE", 1)
+    read, printed = items._Look.read, []
+
+    def slowly(look, since):
+        look._query["limit"] = 1
+        for item in read(look, since):
+            with taken(db, patience=0.0):  # a crawler could start now
+                printed.append(item["key"])
+            yield item
+        if follow:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(items._Look, "read", slowly)
+    more = ["--follow", "--since", "1d"] if follow else []
+    result = CliRunner().invoke(cli, ["items", "--format", "jsonl", "--db", str(db), *more])
+    assert result.exit_code == 0, result.output
+    assert printed == ["a", "b", "a", "c"]
+    assert len(result.stdout.splitlines()) == 4
+
+
+def test_a_reader_who_falls_asleep_beside_a_crawler_gets_all_of_it(db, monkeypatch):
+    import asyncio
+    import threading
+    import time
+
+    from dayfly.cli import items
+    from dayfly.serve import Office, StillHouse, owner, serving, taken
+
+    monkeypatch.setattr(owner, "_SILENCE", 0.1)
+    monkeypatch.setattr(items, "_AT_ONCE", 1)
+    look = items._Look(db, {"limit": 1}, unique=False)
+    ready, done = threading.Event(), threading.Event()
+
+    async def answer():
+        store = SqliteStore(db)
+        async with serving(db, Office(StillHouse(store)).answer):
+            ready.set()
+            await asyncio.to_thread(done.wait)
+        store.close()
+
+    with taken(db, patience=0.0):
+        crawler = threading.Thread(target=lambda: asyncio.run(answer()))
+        crawler.start()
+        ready.wait(10)
+        try:
+            keys = []
+            for item in look.read(0.0):
+                keys.append(item["key"])
+                time.sleep(0.3)
+        finally:
+            done.set()
+            crawler.join(20)
+    assert (keys, look.beside) == (["a", "b", "a", "c"], True)
+
+
 def test_stats(invoke):
     text = invoke("stats")
     assert "not running" in text
