@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
-from msgspec import structs
 
 from dayfly.errors import BadInput
-from dayfly.estimate import Estimate, Estimates
-from dayfly.model import Array, Fleet, Rows, Source
+from dayfly.estimate import Estimates
+from dayfly.model import Array, Fleet, Rows
+from dayfly.schedule.abilities import Growing, Refitting
+from dayfly.schedule.changes import changed, changes
 from dayfly.schedule.clock import Clock
 from dayfly.schedule.forecast import Explanation
 from dayfly.schedule.news import Counts, News, Notice, Recorded
@@ -25,37 +26,7 @@ from dayfly.store.base import Listing, Record, State, Store, StoredSource, fleet
 _ROUND = 60.0
 #: So many beliefs are changed at a time, so that visits are not held up.
 _BLOCK = 1 << 14
-_LISTED, _FIELDS = Listing.__struct_fields__, StoredSource.__struct_fields__
-
-
-@runtime_checkable
-class Growing(Protocol):
-    """An estimator that can be told of new sources, and of new numbers about old ones."""
-
-    def add(self, fleet: Fleet) -> Fleet:
-        """New sources in the next rows; as the scheduler should see them."""
-        ...
-
-    def relist(self, rows: Rows, sources: Sequence[Source]) -> list[Estimate]:
-        """The operator says something else about these sources; what is believed of them now."""
-        ...
-
-
-@runtime_checkable
-class Refitting(Protocol):
-    """An estimator whose sources share a prior."""
-
-    def refit_due(self, now: float) -> bool:
-        """Whether it should be found anew."""
-        ...
-
-    def refit(self) -> None:
-        """Find it anew, from what is remembered."""
-        ...
-
-    def curves(self, rows: Rows) -> tuple[Array, Array, Array]:
-        """Rate, decay and worth of these sources."""
-        ...
+_LISTED = Listing.__struct_fields__
 
 
 class Ledger:
@@ -245,20 +216,16 @@ class Ledger:
             return None
         return [source.max_interval or self._max_interval for source in sources]
 
-    def change(self, given: StoredSource) -> StoredSource:
-        """Store what an operator changed and tell everybody."""
-        return self.change_all([given])[0]
-
-    def change_all(self, given: Sequence[StoredSource]) -> list[StoredSource]:
-        """The same for many, all of them or none: it takes hardly longer than for one."""
+    def change(self, given: Sequence[StoredSource]) -> list[StoredSource]:
+        """Store what an operator changed, all of it or nothing, and tell everybody."""
         sources = self._writer.sources
         before = [sources[one.row] for one in given]
-        changes = [_changes(one, known) for one, known in zip(given, before, strict=True)]
+        asked = [changes(one, known) for one, known in zip(given, before, strict=True)]
 
         def job(store: Store) -> list[StoredSource]:
             new = [
-                _changed(sources[known.row], known, change)
-                for known, change in zip(before, changes, strict=True)
+                changed(sources[known.row], known, change)
+                for known, change in zip(before, asked, strict=True)
             ]
             store.change(new)
             for one in new:
@@ -296,28 +263,6 @@ class Ledger:
                     cost=[one.cost for one in relisted], host=[one.host for one in relisted],
                 )
             )  # fmt: skip
-
-
-def _changes(given: StoredSource, known: StoredSource) -> dict[str, Any]:
-    """What was changed of a source.
-
-    What is given may be older than the last visit: then only what visits leave alone counts.
-    """
-    names = _FIELDS
-    if given.last_crawl != known.last_crawl:
-        names = _LISTED if known.state is State.GONE else (*_LISTED, "state")
-    return {
-        name: getattr(given, name) for name in names if getattr(given, name) != getattr(known, name)
-    }
-
-
-def _changed(now: StoredSource, known: StoredSource, changes: Mapping[str, Any]) -> StoredSource:
-    """A source with these changes, which were made from what was known."""
-    new = structs.replace(now, **changes)
-    if now is not known and changes.get("not_before") is not None and now.not_before:
-        # A visit was stored meanwhile: both want peace.
-        new = structs.replace(new, not_before=max(changes["not_before"], now.not_before))
-    return new
 
 
 def _cost(source: StoredSource) -> float:

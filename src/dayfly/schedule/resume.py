@@ -11,8 +11,8 @@ from dayfly.estimate import Estimator
 from dayfly.fetch import Fetcher
 from dayfly.learn.live import LiveEstimator
 from dayfly.model import Fleet
+from dayfly.schedule.abilities import Refitting
 from dayfly.schedule.clock import Clock
-from dayfly.schedule.ledger import Refitting
 from dayfly.schedule.limits import Limits
 from dayfly.schedule.loop import Loop
 from dayfly.schedule.manners import Rules

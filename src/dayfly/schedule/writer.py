@@ -11,33 +11,23 @@ import asyncio
 import zlib
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Protocol, TypeVar, runtime_checkable
+from typing import TypeVar
 
 from msgspec.structs import replace
 
 from dayfly.errors import StoreError
 from dayfly.estimate import Estimate, Estimator
 from dayfly.model import Crawl, RobotsCopy, Status
+from dayfly.schedule.abilities import Batching
 from dayfly.schedule.gain import keep_new
 from dayfly.schedule.manners import Rules, wait
-from dayfly.store.base import Funds, Listing, Record, State, Store, StoredSource
+from dayfly.store.base import Funds, Record, Store, StoredSource
 from dayfly.store.pauses import is_pause, paused_over
 from dayfly.store.standing import after
 
 #: Why a visit ended that was given up because the crawler was stopped.
 STOPPED = "stopped"
 _T = TypeVar("_T")
-_FIELDS = list(StoredSource.__struct_fields__)
-_LISTED = list(Listing.__struct_fields__)
-
-
-@runtime_checkable
-class Batching(Protocol):
-    """An estimator that is quicker with many crawls at once."""
-
-    def update_all(self, crawls: Sequence[Crawl]) -> list[Estimate]:
-        """The same as `update` of each."""
-        ...
 
 
 class Writer:
@@ -98,33 +88,6 @@ class Writer:
     async def release(self, rows: Sequence[int]) -> None:
         """These visits do not take place after all."""
         await self.ask(lambda store: store.release(rows, self.fence))
-
-    def change(self, given: StoredSource) -> StoredSource:
-        """Store what differs from what is known.
-
-        What was given may be older than the last visit: then only what visits leave alone counts.
-        """
-        known = self.sources[given.row]
-        names = _FIELDS
-        if given.last_crawl != known.last_crawl:
-            names = _LISTED if known.state is State.GONE else [*_LISTED, "state"]
-        changed = {
-            name: getattr(given, name)
-            for name in names
-            if getattr(given, name) != getattr(known, name)
-        }
-
-        def job(store: Store) -> StoredSource:
-            now = self.sources[given.row]
-            if now is not known and changed.get("not_before") is not None and now.not_before:
-                # A visit was stored meanwhile: both want peace.
-                changed["not_before"] = max(changed["not_before"], now.not_before)
-            new = replace(now, **changed)
-            store.change([new])
-            self.sources[given.row] = new
-            return new
-
-        return self.ask_now(job)
 
     # In the store's thread.
 

@@ -123,7 +123,7 @@ class LiveHouse:
         """
         before = [self._loop.sources[source.row] for source in sources]
         with _while_it_runs():
-            after = self._loop._ledger.change_all(sources)
+            after = self._loop.change_all(sources)
         if [(one.url, one.state) for one in before] != [(one.url, one.state) for one in after]:
             self._known = None
         await asyncio.sleep(0)
