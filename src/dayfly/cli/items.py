@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 import time
 from collections import deque
@@ -34,7 +35,10 @@ _LONGEST = 120
     type=click.Choice(["table", "jsonl", "csv", "atom"]), default="table", show_default=True,
 )  # fmt: skip
 @click.option("--unique", is_flag=True, help="The same item in several sources only once.")
-@click.option("--source", help="Of this source only: its id, address, or the beginning of one.")
+@click.option(
+    "--source", callback=database.plain_names,
+    help="Of this source only: its id, address, or the beginning of one.",
+)  # fmt: skip
 @click.option("--tag", help="Of sources with this tag only.")
 @click.option(
     "--limit", type=click.IntRange(0), metavar="N",
@@ -62,6 +66,9 @@ def items(
         raise click.UsageError("a feed in Atom has an end: --follow goes with jsonl, csv or table")
     if follow and limit:
         raise click.UsageError("--limit goes without --follow")
+    if form != "table" and isinstance(sys.stdout, io.TextIOWrapper):
+        # Other programs read it, whatever the terminal would show.
+        sys.stdout.reconfigure(encoding="utf-8")
     query = {"source": source, "tag": tag}
     look = _Look(database.database_of(db, config), query, unique)
     back = since if since is not None else 0.0 if follow else _SINCE

@@ -19,18 +19,21 @@ def find(sources: Sequence[StoredSource], named: str) -> StoredSource:
     """The one source of this name; removed ones only by their whole id or address."""
     if not isinstance(named, str) or not named:
         raise BadInput("which source? Give its title, or the beginning of its id or address")
+    named = shown_url(named)
     near: list[StoredSource] = []
     called: list[StoredSource] = []
     exact: StoredSource | None = None
+    removed: StoredSource | None = None
     for source in sources:
         if named in (source.id, source.url, shown_url(source.url)):
             if source.state != State.REMOVED:
                 return source
             exact = exact or source
-        elif source.state != State.REMOVED and _begins(source, named):
-            near.append(source)
-        elif source.state != State.REMOVED and source.name == named:
-            called.append(source)
+        elif _begins(source, named) or source.name == named:
+            if source.state == State.REMOVED:
+                removed = source
+            else:
+                (called if source.name == named else near).append(source)
     if exact is not None:
         return exact
     for several, what in ((called, "the title"), (near, "the beginning")):
@@ -42,7 +45,12 @@ def find(sources: Sequence[StoredSource], named: str) -> StoredSource:
             raise BadInput(f"{named!r} is {what} of several sources: {shown}{more}")
     if not sources:
         raise BadInput(f"there is no source {named!r}, nor any other: dayfly sources add URL")
-    known = [shown_url(source.id) for source in sources[:_SEARCHED]]
+    if removed is not None:
+        raise BadInput(
+            f"source {shown_url(removed.id)!r} was removed; dayfly sources add brings it back"
+        )
+    living = [source for source in sources[:_SEARCHED] if source.state != State.REMOVED]
+    known = [shown_url(source.id) for source in living]
     try:
         raise UnknownName("source", named, known)
     except UnknownName as error:

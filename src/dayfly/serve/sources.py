@@ -121,10 +121,12 @@ async def pause(house: House, *, source: str, until: float | None = None) -> dic
         return await _put(house, replace(found, state=State.PAUSED))
     if until <= house.now():
         raise BadInput("a pause must end in the future")
+    if found.state is State.PAUSED:
+        found = replace(found, state=State.ACTIVE)  # it was paused for good; this one has an end
     pending = found.not_before is not None and found.not_before > house.now()
     if pending and not is_pause(found.why_not):
         if found.not_before is not None and found.not_before >= until:
-            return shown_source(found, house.now())  # it rests for longer than that anyhow
+            return await _put(house, found)  # it rests for longer than that anyhow
         note = paused_over(found.not_before, found.why_not)
     else:
         note = found.why_not if pending else "paused"

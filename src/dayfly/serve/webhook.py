@@ -25,6 +25,8 @@ from dayfly.serve.items import items as read_items
 PORTION, _LOOK = 100, 1.0
 #: Seconds until the next try after a failure, at first and at most; doubled so often at most.
 _FIRST, _LAST, _DOUBLED = 1.0, 3600.0, 12
+#: After so many failures, a quarter of an hour, each is told: they are rare by then.
+_AGAIN = 10
 
 
 class Poster(Protocol):
@@ -91,6 +93,8 @@ class Webhook:
             raise
         except Exception as error:  # Forbidden and FetchError are told, and so is anything else
             reason = str(error) or type(error).__name__
+            if reason == "address is not public":
+                reason += "; name it with allow in dayfly.toml, or --allow"
         return self._worked(reason)
 
     def _noted(self, last: int) -> bool:
@@ -106,11 +110,16 @@ class Webhook:
         return True
 
     def _worked(self, reason: str) -> bool:
-        """Whether there is no reason why it did not; the first and the last of several are told."""
+        """Whether there is no reason why it did not.
+
+        The first failure of several is told, those that last, and the end of them.
+        """
         if reason:
             self._failed += 1
             if self._failed == 1:
                 self._tell(f"webhook: {reason}; items wait and are delivered later, in order")
+            elif self._failed > _AGAIN:
+                self._tell(f"webhook: {reason}, {self._failed} times in a row; items wait")
             return False
         if self._failed:
             self._tell(f"webhook: works again after {self._failed} failures")
@@ -123,8 +132,13 @@ class Webhook:
             noted = int(self._file.read_text("ascii"))
         except FileNotFoundError:
             noted = None
-        except (OSError, ValueError) as error:
-            raise BadInput(f"{self._file}: holds no item number: {error}; delete it") from None
+        except ValueError:
+            raise BadInput(
+                f"{self._file}: holds no item number; delete it, and deliveries begin with what"
+                " comes next"
+            ) from None
+        except OSError as error:
+            raise BadInput(f"{self._file}: cannot be read: {error.strerror or error}") from None
         if noted is not None and (self._sure or await _reaches(house, noted)):
             self._sure = True
             return noted

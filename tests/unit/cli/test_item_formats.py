@@ -3,7 +3,10 @@
 import csv
 import io
 import json
+import os
 import re
+import subprocess
+import sys
 import time
 from datetime import datetime
 from xml.etree import ElementTree
@@ -11,6 +14,8 @@ from xml.etree import ElementTree
 import pytest
 
 from dayfly.cli.item_formats import COLUMNS, atom, csv_lines, jsonl
+from dayfly.model import Crawl, Item, Status
+from dayfly.store import Listing, Record, SqliteStore
 
 ATOM = "{http://www.w3.org/2005/Atom}"
 HOSTILE = [
@@ -117,3 +122,18 @@ def test_jsonl_is_one_object_per_line():
     lines = list(jsonl([item(title="two\nlines"), item()]))
     assert [line.count("\n") for line in lines] == [1, 1]
     assert json.loads(lines[0])["title"] == "two\nlines"
+
+
+@pytest.mark.parametrize("form", ["jsonl", "csv", "atom"])
+def test_other_programs_get_utf_8_whatever_the_terminal_shows(tmp_path, form):
+    store = SqliteStore(tmp_path / "d.db")
+    store.add([Listing(id="a", url="https://a.example/")])
+    now = time.time()
+    item = Item(key="k", published=now, title="Zürich")
+    crawl = Crawl(row=0, time=now, status=Status.CHANGED, items=(item,))
+    store.record([Record(crawl=crawl, source=store.sources()[0])], store.own())
+    store.close()
+    command = [sys.executable, "-m", "dayfly", "items", "--db", "d.db", "--format", form]
+    environment = os.environ | {"PYTHONIOENCODING": "ascii"}
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, check=True)
+    assert "Zürich" in done.stdout.decode()

@@ -114,7 +114,7 @@ def test_what_is_taken_out_of_the_settings_is_taken_back(here):
     def start(*lines):
         text = "\n".join(["[[sources]]", 'url = "https://one.example.org/"', *lines])
         (here / "dayfly.toml").write_text(text)
-        _Listed(None, read_settings("dayfly.toml")).put_into(office)
+        _Listed(None, read_settings("dayfly.toml"), "dayfly.toml").put_into(office)
         return store.sources()[0]
 
     plain = start()
@@ -146,7 +146,7 @@ def test_an_address_in_the_settings_counts_for_a_source_with_an_id_and_a_move_fo
     def start(address):
         text = f'[[sources]]\nurl = "http://b.example/"\n[[sources]]\nid = "a"\nurl = "{address}"\n'
         (here / "dayfly.toml").write_text(text)
-        _Listed(None, read_settings("dayfly.toml")).put_into(office)
+        _Listed(None, read_settings("dayfly.toml"), "dayfly.toml").put_into(office)
         return [(source.url, source.etag) for source in store.sources()]
 
     start("http://a.example/1")

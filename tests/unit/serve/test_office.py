@@ -294,3 +294,30 @@ def test_an_index_is_made_once_for_an_import_in_portions(store):
     assert again is first
     assert again.row("late", "") == again.row("", "https://late.org/") == 3
     assert Known.of(list(sources), first) is not first
+
+
+def test_a_pause_with_an_end_takes_the_place_of_one_without(office, store):
+    office.ask("sources.pause", source="feed0")
+    answer = office.ask("sources.pause", source="feed0", until=NOW + 900.0)
+    found = store.sources()[0]
+    assert (found.state, found.not_before) == (State.ACTIVE, NOW + 900.0)
+    assert answer["state"] == "paused"
+
+
+def test_a_removed_source_is_called_so_and_not_proposed(office, store):
+    beginning = store.sources()[1].url[:-1]
+    office.ask("sources.remove", source="feed1")
+    with pytest.raises(BadInput, match=r"'feed1' was removed; dayfly sources add"):
+        office.ask("explain", source=beginning)
+    with pytest.raises(BadInput) as error:
+        office.ask("explain", source="fead1")
+    assert "feed1" not in str(error.value)
+
+
+def test_A11_credentials_in_an_address_are_neither_needed_nor_told(office, store):
+    url = store.sources()[2].url
+    secret = url.replace("://", f"://bob:{SECRET}@")
+    assert office.ask("sources.show", source=secret)["id"] == "feed2"
+    with pytest.raises(BadInput) as error:
+        office.ask("sources.show", source=f"https://bob:{SECRET}@elsewhere.example/")
+    assert SECRET not in str(error.value)

@@ -213,3 +213,32 @@ def test_after_an_older_database_was_put_back_nothing_counts_as_delivered(tmp_pa
     record(store, 0, fence, time=NOW + 1, items=[Item(key="new", published=NOW)])
     deliver(receiver, house, tmp_path / "position")
     assert receiver.got == [4]
+
+
+def test_a_failure_that_lasts_is_told_again(tmp_path):
+    house, *_ = house_with(1)
+    (tmp_path / "position").write_text("0")
+    told = []
+
+    class Down:
+        async def post(self, url, body, headers):
+            return 500
+
+    hook = Webhook("https://x.example/", Down(), tmp_path / "position", tell=told.append)
+
+    async def main():
+        for _ in range(12):
+            await hook.drain(house)
+
+    asyncio.run(main())
+    assert [text.partition(";")[0] for text in told] == [
+        "webhook: http 500", "webhook: http 500, 11 times in a row",
+        "webhook: http 500, 12 times in a row",
+    ]  # fmt: skip
+
+
+def test_a_position_that_is_no_number_is_told_in_plain_words(tmp_path):
+    house, *_ = house_with(1)
+    (tmp_path / "position").write_text("seven")
+    with pytest.raises(BadInput, match="holds no item number; delete it"):
+        deliver(Receiver(), house, tmp_path / "position")
