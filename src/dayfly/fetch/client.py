@@ -88,7 +88,7 @@ class HttpFetcher:
         self._agent = agent or user_agent()
         self._kept = tuple(kept_robots)
         self.web = Web(
-            guard, agent=self._agent, deadlines=deadlines, resolver=resolver, trust=trust
+            guard, agent=self._agent, deadlines=deadlines, resolver=resolver, trust=trust, now=now
         )
         self._shown = Shown()
         self._open = False

@@ -25,7 +25,7 @@ _WEEK = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 
 
 def retry_after(values: Sequence[str], now: float) -> float | None:
-    """When we may come again after a 429 or 503; at least a minute ahead, at most a day.
+    """When we may come again after a 429, 503 or redirect; at least a minute, at most a day ahead.
 
     Where the header is said several times, the latest counts. A date in the past is a minute;
     what is neither seconds nor a date is None.

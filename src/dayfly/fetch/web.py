@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import time
 from collections.abc import Awaitable, Callable, Container, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Self
 from dayfly.fetch.body import OFFERED, Unpacker
 from dayfly.fetch.errors import FetchError
 from dayfly.fetch.guard import Guard
+from dayfly.fetch.hints import retry_after, values_of
 from dayfly.fetch.names import Names, SystemNames
 from dayfly.fetch.urls import Forbidden, has_odd, origin
 
@@ -32,8 +34,9 @@ _FOR_GOOD = frozenset({301, 308})
 #: Chunks of a few bytes each cost us far more than their sender. A body may have so many bytes of
 #: that, and one more for so many of its own.
 _WRAPPING, _PER_WRAPPING = 512 * 1024, 8
-#: A redirect may be followed at once although it asks to wait for so many seconds.
-_SOON = 60
+#: A redirect may be followed at once although it asks to wait for so many seconds: some always say
+#: "0" or "5".
+_SOON = 60.0
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
 
 
@@ -81,6 +84,8 @@ class Web:
         How long to wait for what, and who looks names up.
     trust
         Which certificates to believe; those that the system believes by default.
+    now
+        Where the time comes from that dates in an answer are compared with.
     """
 
     def __init__(
@@ -91,9 +96,11 @@ class Web:
         deadlines: Deadlines = Deadlines(),  # noqa: B008  (frozen)
         resolver: Names | None = None,
         trust: ssl.SSLContext | None = None,
+        now: Callable[[], float] = time.time,
     ) -> None:
         self.guard = guard or Guard()
         self._agent, self._deadlines, self._names = agent, deadlines, resolver
+        self._now = now
         self._verified = trust
         self._unverified: ssl.SSLContext | None = None
         self._session: ClientSession | None = None
@@ -156,7 +163,7 @@ class Web:
                     response = await self._ask("GET", asked, sent, verify_tls)
                     status = response.status
                     place = response.headers.get("Location") if status in _MOVED else None
-                    if place is None or _wants_peace(response.headers):
+                    if place is None or _wants_peace(response.headers, self._now()):
                         break
                     response.release()
                     wire += response.meter.wire
@@ -241,7 +248,9 @@ class Web:
         if (connection := response.connection) and connection.protocol is not None:
             connection.protocol.read_timeout = self._deadlines.idle
         try:
-            unpacker = Unpacker(response.headers.get("Content-Encoding", ""), decoded_cap)
+            # Packed twice may be said in one line or in two.
+            packed = ", ".join(values_of(response.headers, "Content-Encoding"))
+            unpacker = Unpacker(packed, decoded_cap)
             declared = response.headers.get("Content-Length", "")
             if declared.isdigit() and int(declared[:20]) > wire_cap and not cut:
                 raise FetchError("too large")
@@ -278,10 +287,10 @@ class Web:
         return self._unverified
 
 
-def _wants_peace(headers: Mapping[str, str]) -> bool:
-    """Whether a redirect asks to be followed minutes later; some always say "0" or "5"."""
-    wait = headers.get("Retry-After", "")
-    return len(wait) <= 9 and wait.isascii() and wait.isdigit() and int(wait) > _SOON
+def _wants_peace(headers: Mapping[str, str], now: float) -> bool:
+    """Whether a redirect asks to be followed minutes later."""
+    later = retry_after(values_of(headers, "Retry-After"), now)
+    return later is not None and later > now + _SOON
 
 
 def _target(url: URL, place: str) -> str:

@@ -2,6 +2,7 @@
 
 import asyncio
 import ssl
+from email.utils import formatdate
 
 import pytest
 import trustme
@@ -26,6 +27,7 @@ QUICK = Deadlines(dns=0.2, connect=0.2, tls=0.2, first_byte=0.3, idle=0.3, total
 NO = b"User-agent: *\nDisallow: /private\n"
 FEED = b"""<rss version="2.0"><channel><title>t</title>
 <item><guid>1</guid><title>one</title></item></channel></rss>"""
+HOUR, DAY = 3600.0, 86400.0
 
 
 class Clock:
@@ -58,15 +60,18 @@ def test_C02_without_robots_txt_we_may_come(status):
     assert asked == ["/robots.txt", "/feed"]
 
 
-def test_C02_the_status_is_told():
+@pytest.mark.parametrize("status", [404, 410, 403, 401])
+def test_C02_the_status_is_told_and_goes_into_the_store_with_the_copy(status):
     async def run():
         async with Origin() as origin, Web(origin.guard, agent="dayfly") as web:
-            origin.on("/robots.txt", reply(NO, 403))
-            return await Robots(web, agent="dayfly", now=Clock()).verdict(origin.url("/private"))
+            origin.on("/robots.txt", reply(NO, status))
+            robots = Robots(web, agent="dayfly", now=Clock())
+            return await robots.verdict(origin.url("/private")), robots.news()
 
-    verdict = asyncio.run(run())
+    verdict, (copy,) = asyncio.run(run())
     assert verdict.allowed
-    assert verdict.why == "no robots: http 403"
+    assert verdict.why == f"no robots: http {status}"
+    assert (copy.outcome, copy.reason, copy.body) == ("absent", f"http {status}", b"")
 
 
 @pytest.mark.parametrize(
@@ -233,22 +238,37 @@ def test_C04_of_a_robots_txt_above_every_limit_the_beginning_counts():
     assert [crawl.status for crawl in crawls] == [Status.CHANGED, Status.REFUSED]
 
 
-@pytest.mark.parametrize(("wait", "followed"), [("5", True), ("0", True), ("600", False)])
-def test_C08_a_redirect_that_asks_for_minutes_is_not_followed_before(wait, followed):
+@pytest.mark.parametrize("code", [301, 302, 307])
+@pytest.mark.parametrize(
+    ("said", "wait_s"),
+    [
+        (["5"], None), (["0"], None), (["60"], None), (["-5"], None), (["soon"], None),
+        ([formatdate(Clock.time - HOUR, usegmt=True)], None),
+        ([formatdate(Clock.time + 30, usegmt=True)], None),
+        (["61"], 61), (["600"], 600), (["600.5"], 600.5), (["99999999999"], DAY), (["1e99"], DAY),
+        ([formatdate(Clock.time + HOUR, usegmt=True)], HOUR), (["5", "600"], 600),
+        (["600", "5"], 600), (["5, 600"], 600), (["soon", "600"], 600),
+    ],
+)  # fmt: skip
+def test_C08_a_redirect_that_asks_for_minutes_is_not_followed_before(code, said, wait_s):
+    lines = "".join(f"Retry-After: {value}\r\n" for value in said)
+    moved = f"HTTP/1.1 {code} Elsewhere\r\nLocation: /feed\r\n{lines}Content-Length: 0\r\n\r\n"
+
     async def run():
         async with Origin() as origin:
-            origin.on("/robots.txt", reply(b"", 404))
-            origin.on("/old", reply(b"", 301, Location="/feed", Retry_After=wait))
+            origin.on("/old", moved.encode())
             origin.on("/feed", reply(FEED, Content_Type="application/rss+xml"))
             async with HttpFetcher(origin.guard, now=Clock(), deadlines=QUICK) as fetcher:
                 crawl = await fetcher.fetch(Place(url=origin.url("/old")))
                 return crawl, [request.path for request in origin.requests]
 
     crawl, asked = asyncio.run(run())
-    assert ("/feed" in asked) is followed
-    assert crawl.status is (Status.CHANGED if followed else Status.FAILED)
-    if not followed:
-        assert crawl.not_before == Clock.time + float(wait)
+    if wait_s is None:
+        assert (crawl.status, asked[-1]) == (Status.CHANGED, "/feed")
+    else:
+        assert (crawl.status, crawl.reason) == (Status.FAILED, f"http {code}")
+        assert crawl.not_before == Clock.time + wait_s
+        assert "/feed" not in asked
 
 
 def test_C13_a_portal_that_shows_a_page_is_told_as_a_move():
