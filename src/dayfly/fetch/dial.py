@@ -81,8 +81,8 @@ class Handler(ResponseHandler):
             self.force_close()
         else:
             self.meter.begun = True
-            coding = data[0].headers.get(hdrs.TRANSFER_ENCODING)
-            if coding is not None and coding.lower() != "chunked":
+            codings = data[0].headers.getall(hdrs.TRANSFER_ENCODING, ())
+            if codings and ", ".join(codings).lower() != "chunked":
                 self._refuse(FetchError("protocol", "a transfer encoding we did not ask for"))
                 return
         super().feed_data(data, size)

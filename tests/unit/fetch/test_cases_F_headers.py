@@ -1,12 +1,14 @@
-"""Cases F09 to F11: what is sent along, and to whom."""
+"""Cases F09 to F11: what is sent along, and to whom; F13 where a header comes in several lines."""
 
 import asyncio
+import gzip
+import zlib
 
 import pytest
 from tests.origin import ORIGIN, Origin, Place, Told, redirect, reply
 
 from dayfly.errors import BadInput
-from dayfly.fetch import Guard, HttpFetcher, Web, check_headers, user_agent
+from dayfly.fetch import FetchError, Guard, HttpFetcher, Web, check_headers, user_agent
 from dayfly.model import Status
 
 SECRETS = {
@@ -195,3 +197,38 @@ def test_an_answer_names_its_header_fields_in_any_case():
                 return (await web.get(origin.url())).headers
 
     assert asyncio.run(run())["x-some-THING"] == "a"
+
+
+def unpacked(encodings, body):
+    """What becomes of a body whose encodings are said in a line each."""
+    lines = "".join(f"Content-Encoding: {encoding}\r\n" for encoding in encodings)
+    head = f"HTTP/1.1 200 OK\r\n{lines}Content-Length: {len(body)}\r\n\r\n".encode()
+
+    async def run():
+        async with Origin() as origin:
+            origin.on("/", head + body)
+            async with Web(origin.guard, agent="t") as web:
+                return (await web.get(origin.url())).body
+
+    return asyncio.run(run())
+
+
+@pytest.mark.parametrize(
+    ("encodings", "body"),
+    [
+        (["deflate", "gzip"], gzip.compress(zlib.compress(b"hello"))),
+        (["gzip", "deflate"], zlib.compress(gzip.compress(b"hello"))),
+        (["identity", "gzip"], gzip.compress(b"hello")),
+        (["", "gzip"], gzip.compress(b"hello")),
+    ],
+    ids=["deflate, gzip", "gzip, deflate", "identity, gzip", "empty, gzip"],
+)
+def test_F13_encodings_in_several_lines_are_all_undone(encodings, body):
+    assert unpacked(encodings, body) == b"hello"
+
+
+@pytest.mark.parametrize("encodings", [["gzip"] * 20, ["gzip, gzip", "gzip"], ["gzip", "br"]])
+def test_F13_a_limit_holds_for_all_lines_together(encodings):
+    with pytest.raises(FetchError) as caught:
+        unpacked(encodings, gzip.compress(b"hello"))
+    assert caught.value.kind == "encoding"

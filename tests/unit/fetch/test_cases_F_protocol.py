@@ -191,6 +191,12 @@ NOT_HTTP = {
     "no colon": HEAD + b"Content-Length 5\r\n\r\nhello",
     "odd transfer encoding": HEAD + b"Transfer-Encoding: xchunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
     "packed transfer": HEAD + b"Transfer-Encoding: gzip, chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
+    "chunked, then packed": HEAD + b"Transfer-Encoding: chunked\r\nTransfer-Encoding: gzip\r\n\r\n"
+    b"5\r\nhello\r\n0\r\n\r\n",
+    "packed, then chunked": HEAD + b"Transfer-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n"
+    b"5\r\nhello\r\n0\r\n\r\n",
+    "chunked twice": HEAD + b"Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n"
+    b"5\r\nhello\r\n0\r\n\r\n",
     "another protocol": b"SSH-2.0-OpenSSH_9.2\r\n",
     "rubbish": bytes(range(256)) * 4,
 }
