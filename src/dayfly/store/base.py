@@ -28,6 +28,7 @@ __all__ = [
     "StoredSource",
     "check_listings",
     "fleet_of",
+    "host_of",
 ]
 
 
@@ -77,14 +78,9 @@ class Listing(Struct, frozen=True, kw_only=True, gc=False):
     def __post_init__(self) -> None:
         if not self.host:
             try:
-                host = urlsplit(self.url).hostname or ""
+                force_setattr(self, "host", host_of(self.url))
             except ValueError as error:
                 raise BadInput(f"source {self.id!r}: {error}: {self.url!r}") from None
-            if not host.isascii():
-                # One host, however its name is written.
-                with contextlib.suppress(UnicodeError):
-                    host = host.encode("idna").decode("ascii")
-            force_setattr(self, "host", host)
 
     # Both ways to show it, ours and rich's, leave the secrets out.
     def __rich_repr__(self) -> list[tuple[str, Any]]:
@@ -314,6 +310,19 @@ class Store(Protocol):
     def close(self) -> None:
         """Let go of it; nothing unwritten is held back."""
         ...
+
+
+def host_of(url: str) -> str:
+    """The host of an address, one however its name is written; ValueError where there is nonsense.
+
+    >>> host_of("https://BÜCHER.example:8443/feed")
+    'xn--bcher-kva.example'
+    """
+    host = urlsplit(url).hostname or ""
+    if not host.isascii():
+        with contextlib.suppress(UnicodeError):
+            host = host.encode("idna").decode("ascii")
+    return host
 
 
 def fleet_of(sources: Iterable[Listing]) -> Fleet:

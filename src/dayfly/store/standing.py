@@ -8,18 +8,19 @@ later.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
-from urllib.parse import SplitResult, urlsplit
+from typing import Any, NamedTuple
+from urllib.parse import quote, urlsplit
 
 from msgspec.structs import replace
 
 from dayfly.estimate import Estimate
 from dayfly.model import Crawl
-from dayfly.store.base import State, StoredSource
+from dayfly.store.base import State, StoredSource, host_of
 
 _DAY = 86400.0
 #: A redirect is believed after valid documents were seen behind it over this time.
 _PROOF = 7.0 * _DAY
+_ASCII = "".join(map(chr, range(128)))
 
 
 def after(
@@ -65,7 +66,7 @@ def alarm(sources: Iterable[StoredSource]) -> str | None:
     for source in sources:
         everybody.add(source.host)
         if source.moved_to and source.moved_since is not None:
-            target = _split(source.moved_to).hostname or ""
+            target = _place(source.moved_to).host
             if target != source.host:
                 moves.setdefault(target, {})[source.host] = source.moved_since
     most, where = 0, ""
@@ -118,14 +119,13 @@ def _moved(source: StoredSource, crawl: Crawl) -> dict[str, Any]:
     if not crawl.answered:
         # It leads nowhere useful today: whatever was proved begins anew.
         return {"moved_to": target, "moved_since": crawl.time}
-    old, new = _split(source.url), _split(target)
+    old, new = _place(source.url), _place(target)
     seen = source.moved_since if target == source.moved_to else None
     proved = seen is not None and crawl.time - seen >= _PROOF
     if _safer(old, new, source) or (proved and _harmless(old, new, source)):
-        own_host = source.host == (old.hostname or "")
         return {
             "url": target,
-            "host": (new.hostname or "") if own_host else source.host,
+            "host": new.host if source.host == old.host else source.host,
             # They belonged to the other address.
             "etag": "",
             "last_modified": "",
@@ -136,33 +136,43 @@ def _moved(source: StoredSource, crawl: Crawl) -> dict[str, Any]:
     return {"moved_to": target, "moved_since": crawl.time if seen is None else seen}
 
 
-def _safer(old: SplitResult, new: SplitResult, source: StoredSource) -> bool:
+class _Place(NamedTuple):
+    """An address as it is compared with another, which may be written in another way."""
+
+    scheme: str = ""
+    host: str = ""
+    port: int | None = None
+    page: str = ""
+
+
+def _place(url: str) -> _Place:
+    """The parts of an address; all of them empty where it is nonsense."""
+    try:
+        parts = urlsplit(url)
+        # The fetcher escapes what is not ASCII, and the operator who wrote the address did not.
+        page = quote(f"{parts.path or '/'}?{parts.query}", safe=_ASCII)
+        return _Place(parts.scheme, host_of(url), parts.port, page)
+    except ValueError:
+        return _Place()
+
+
+def _safer(old: _Place, new: _Place, source: StoredSource) -> bool:
     """The same page of the same host, encrypted: nobody else can have answered."""
     return (
         source.verify_tls
-        and (old.scheme.lower(), new.scheme.lower()) == ("http", "https")
-        and (old.hostname, old.path, old.query) == (new.hostname, new.path, new.query)
+        and (old.scheme, new.scheme) == ("http", "https")
+        and (old.host, old.page) == (new.host, new.page)
         and (old.port or 80, new.port or 443) == (80, 443)
     )
 
 
-def _harmless(old: SplitResult, new: SplitResult, source: StoredSource) -> bool:
+def _harmless(old: _Place, new: _Place, source: StoredSource) -> bool:
     """Secrets go to nobody new, and what was encrypted stays so."""
-    scheme = new.scheme.lower()
-    if scheme not in ("http", "https") or not new.hostname:
+    if new.scheme not in ("http", "https") or not new.host:
         return False
-    if old.scheme.lower() == "https" and scheme == "http":
+    if (old.scheme, new.scheme) == ("https", "http"):
         return False
-    return not source.headers or (old.hostname, old.port) == (new.hostname, new.port)
-
-
-def _split(url: str) -> SplitResult:
-    try:
-        parts = urlsplit(url)
-        _ = parts.port  # read only when asked for, and may be nonsense
-    except ValueError:
-        return SplitResult("", "", "", "", "")
-    return parts
+    return not source.headers or (old.host, old.port) == (new.host, new.port)
 
 
 def _most_within(times: list[float], span: float) -> int:

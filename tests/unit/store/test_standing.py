@@ -191,6 +191,36 @@ def test_C13_a_host_that_the_operator_named_stays():
     assert (source.url, source.host) == (NEW, "shared")
 
 
+@pytest.mark.parametrize("written", ["bücher.example", "BÜCHER.example", "xn--bcher-kva.example"])
+def test_C13_a_host_moves_along_however_its_name_is_written(written):
+    source = StoredSource(id="a", url=f"https://{written}/feed", row=0)
+    assert source.host == "xn--bcher-kva.example"
+    source = visits([answered(NOW, NEW), answered(NOW + 7 * DAY, NEW)], source)
+    assert (source.url, source.host) == (NEW, "b.example.net")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("http://bücher.example/feed", "https://xn--bcher-kva.example/feed"),
+        ("HTTP://A.example.org/feed", "https://a.example.org/feed"),
+        ("http://a.example.org", "https://a.example.org/"),
+        ("http://a.example.org/für?q=ü", "https://a.example.org/f%C3%BCr?q=%C3%BC"),
+        ("http://a.example.org:80/feed", "https://a.example.org/feed"),
+    ],
+)
+def test_C13_the_same_page_encrypted_may_be_written_in_another_way(old, new):
+    source = stand(StoredSource(id="a", url=old, row=0), answered(moved=new))
+    assert (source.url, source.moved_to) == (new, "")
+
+
+def test_C13_secrets_stay_with_a_host_however_its_name_is_written():
+    secret = (("Authorization", "Bearer x"),)
+    source = StoredSource(id="a", url="https://bücher.example/feed", row=0, headers=secret)
+    near = "https://xn--bcher-kva.example/v2"
+    assert visits([answered(NOW, near), answered(NOW + 7 * DAY, near)], source).url == near
+
+
 def listed(n: int, moved_to: str = "", since: float = NOW) -> StoredSource:
     url = f"https://host{n}.example.org/feed"
     when = since if moved_to else None
