@@ -78,6 +78,23 @@ def test_D16_the_first_version_is_brought_up_to_ours(tmp_path):
     store.close()
 
 
+def test_D16_an_item_under_both_http_and_https_is_one_key_from_now_on(tmp_path):
+    """The first version took them for two."""
+    write_first_version(tmp_path / "s.db")
+    db = sqlite3.connect(tmp_path / "s.db", isolation_level=None)
+    db.executemany(
+        "INSERT INTO item (row, key, published, seen, worth, title, link)"
+        " VALUES (?, ?, 1, 5, 1, 't', 'l')",
+        [(0, "http://x/1"), (0, "https://x/1"), (1, "https://x/1")],
+    )
+    db.close()
+    store = SqliteStore(tmp_path / "s.db")
+    assert store.check() == []
+    assert len(list(store.items())) == 7
+    assert store.unseen(0, ["http://x/1", "https://x/1", "http://x/2"]) == {"http://x/2"}
+    store.close()
+
+
 def test_D16_a_file_that_others_could_read_is_for_its_owner_only_from_now_on(tmp_path):
     """The first version kept no secrets, and left the permissions to the system."""
     write_first_version(tmp_path / "s.db")

@@ -39,7 +39,8 @@ CREATE TABLE known (
     hash    INTEGER NOT NULL,
     PRIMARY KEY (row, hash)
 ) STRICT, WITHOUT ROWID;
-INSERT INTO known (row, hash) SELECT row, hash_of(key) FROM item ORDER BY row;
+-- One item may have been stored under http and under https; both are one key from here on.
+INSERT OR IGNORE INTO known (row, hash) SELECT row, hash_of(key) FROM item ORDER BY row;
 
 -- Items without an index of their whole keys: `known` has taken its place. Most keys are the link;
 -- then the link is not written twice.
