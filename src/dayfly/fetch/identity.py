@@ -19,7 +19,7 @@ from urllib.parse import urljoin, urlsplit
 
 from msgspec import Struct
 
-from dayfly.model import Item
+from dayfly.model import Item, compared
 
 #: Longer identities are replaced by their hash, longer titles are cut; a cut link would be another
 #: one, so longer links are left out.
@@ -58,6 +58,8 @@ def items_of(entries: Iterable[Entry]) -> tuple[Item, ...]:
     >>> [item.key for item in items_of([Entry(id="7", link="http://x/1"),
     ...                                 Entry(id="7", link="http://x/2")])]
     ['7 http://x/1', '7 http://x/2']
+    >>> [item.key for item in items_of([Entry(link="http://x/1"), Entry(link="https://x/1")])]
+    ['http://x/1']
     """
     listed = list(entries)
     shared: set[str] = set()
@@ -75,8 +77,8 @@ def items_of(entries: Iterable[Entry]) -> tuple[Item, ...]:
             if not (title or entry.date or entry.text):
                 continue
         key = kept_key(key)
-        if key and key not in items:
-            items[key] = Item(key=key, published=entry.published, title=title, link=link)
+        if key and (same := compared(key)) not in items:
+            items[same] = Item(key=key, published=entry.published, title=title, link=link)
     return tuple(items.values())
 
 

@@ -21,7 +21,7 @@ class Status(StrEnum):
 class Item(Struct, frozen=True, kw_only=True, gc=False):
     """One thing that a source published."""
 
-    #: Identity within its source; stable across rewrites.
+    #: Identity within its source, by `compared`; stable across rewrites.
     key: str
     #: When it appeared, POSIX seconds; None where the source does not say (first seen counts).
     published: float | None
@@ -29,6 +29,15 @@ class Item(Struct, frozen=True, kw_only=True, gc=False):
     worth: float = 1.0
     title: str = ""
     link: str = ""
+
+
+def compared(key: str) -> str:
+    """A key as it is compared: a site that becomes encrypted does not publish all of it again.
+
+    >>> compared("http://example.org/1")
+    'https://example.org/1'
+    """
+    return "https" + key[4:] if key.startswith("http://") else key
 
 
 class Crawl(Struct, frozen=True, kw_only=True, gc=False):

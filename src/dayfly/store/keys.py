@@ -6,6 +6,8 @@ from collections.abc import Sequence, Set
 from hashlib import blake2b
 from struct import unpack
 
+from dayfly.model import compared
+
 _EMPTY = blake2b(digest_size=8)
 
 
@@ -26,15 +28,6 @@ def hashes(keys: Sequence[str]) -> tuple[int, ...]:
         digest.update(compared(key).encode("utf-8", "replace"))
         digests.append(digest.digest())
     return unpack(f"<{len(digests)}q", b"".join(digests))
-
-
-def compared(key: str) -> str:
-    """A key as it is compared: a site that becomes encrypted does not publish all of it again.
-
-    >>> compared("http://example.org/1")
-    'https://example.org/1'
-    """
-    return "https" + key[4:] if key.startswith("http://") else key
 
 
 def clean_text(text: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from msgspec.structs import replace
 
 from dayfly.errors import StaleFence, StoreError
-from dayfly.model import Crawl, RobotsCopy
+from dayfly.model import Crawl, RobotsCopy, compared
 from dayfly.store.base import (
     Event,
     Funds,
@@ -19,7 +19,7 @@ from dayfly.store.base import (
     StoredSource,
     check_listings,
 )
-from dayfly.store.keys import clean_text, compared
+from dayfly.store.keys import clean_text
 from dayfly.store.rows import storable
 
 #: What the operator says about a source, and no crawl can change.

@@ -3,6 +3,8 @@
 import pytest
 
 from dayfly.fetch.identity import Entry, clean, items_of, web_link
+from dayfly.model import Crawl, Status
+from dayfly.store import Listing, MemoryStore, Record
 
 
 def keys(*entries: Entry) -> list[str]:
@@ -33,6 +35,18 @@ def test_an_id_shared_by_items_with_other_links_identifies_nothing():
     # Whoever comes and goes, the others keep their keys.
     assert keys(*shared[1:]) == ["0 http://x/1", "0 http://x/2"]
     assert keys(Entry(id="0", title="a"), Entry(id="0", title="b")) == ["0"]
+
+
+def test_a_link_with_http_and_with_https_is_one_item_as_in_the_store():
+    entries = [Entry(link="http://x/1"), Entry(link="https://x/1"), Entry(id="http://x/1")]
+    assert keys(*entries) == ["http://x/1"]
+    assert keys(*reversed(entries[:2])) == ["https://x/1"]
+    store = MemoryStore()
+    store.add([Listing(id="a", url="https://x/feed")])
+    crawl = Crawl(row=0, time=1.0, status=Status.CHANGED, items=items_of(entries), visible=1)
+    store.record([Record(crawl=crawl, source=store.sources()[0])], store.own())
+    assert len(list(store.items())) == len(crawl.items)
+    assert store.unseen(0, keys(*reversed(entries[:2]))) == set()
 
 
 def test_a_huge_key_is_replaced_by_its_hash_and_stays_distinct():
