@@ -106,6 +106,47 @@ def test_D06_a_store_closed_on_a_full_disk_opens_again(tmp_path):
     store.close()
 
 
+def test_D06_a_log_that_cannot_be_copied_into_the_file_is_told_at_the_start(tmp_path):
+    """There is room for a line more in the log, and none for what a crash left in it."""
+    path = tmp_path / "s.db"
+    whole_store(path)
+    size = path.stat().st_size
+
+    def dies():
+        store = SqliteStore(path)
+        many = [f"{n} {'x' * 500}" for n in range(25)]
+        store.record(record(store, crawl(0, *many)), store.own())
+        assert os.path.getsize(f"{path}-wal") < size - 20_000
+        die()
+
+    assert in_child(dies) == KILLED
+
+    def work():
+        limit_files(size)
+        refused(lambda: SqliteStore(path), "s.db", "nothing was written")
+
+    assert in_child(work) == 0
+    store = SqliteStore(path)
+    assert len(list(store.items())) == 625
+    assert store.check() == []
+    store.close()
+
+
+def test_D06_a_transaction_that_the_file_gave_up_by_itself_ends_as_any_other(tmp_path):
+    store = opened(tmp_path / "s.db")
+    fence = store.own()
+
+    def work():
+        with store._file.writing() as db:
+            db.execute("ROLLBACK")  # as SQLite does where a disk fails
+            db.execute("SELECT * FROM nowhere")
+
+    refused(work, "s.db", "nowhere")
+    store.record(record(store, crawl(0, "k")), fence)
+    assert [item.key for item in store.items()] == ["k"]
+    store.close()
+
+
 def test_D06_a_file_that_may_not_grow_at_all_is_told_at_the_start(tmp_path):
     def work():
         limit_files(100)
@@ -146,6 +187,11 @@ def test_D07_a_file_that_may_not_be_written_is_told_and_left_alone(foreign_folde
     assert as_nobody(lambda: refused(lambda: SqliteStore(new), "new.db", "ermission")) == 0
     assert path.read_bytes() == before
     assert not new.exists()
+
+
+def test_D07_a_folder_in_the_place_of_a_file_is_told(tmp_path):
+    (tmp_path / "s.db").mkdir()
+    refused(lambda: SqliteStore(tmp_path / "s.db"), "s.db", "is a folder")
 
 
 @pytest.mark.parametrize("victim", ["s.db", "s.db-wal"])
@@ -258,6 +304,30 @@ def test_D09_a_flipped_page_is_noticed_at_the_start_and_a_backup_helps(tmp_path)
     restore(tmp_path / "backup.db", path)
     store = SqliteStore(path)
     assert all_of(store) == answer
+    store.close()
+
+
+def test_D11_a_forked_process_that_closes_the_store_writes_nothing(tmp_path):
+    """It would say that the file was closed, through a connection that is not its own."""
+    store = opened(tmp_path / "s.db")
+    store.record(record(store, crawl(0, "k")), store.own())
+
+    def files():
+        return {
+            file.name: file.read_bytes() for file in tmp_path.iterdir() if "shm" not in file.name
+        }
+
+    before = files()
+    assert set(before) == {"s.db", "s.db-wal"}
+
+    def work():
+        store.close()
+        refused(store.sources, "open it again")
+
+    assert in_child(work) == 0
+    assert files() == before
+    ((was_open,),) = store._file.db.execute(store._file.ask["was_open"])
+    assert was_open
     store.close()
 
 

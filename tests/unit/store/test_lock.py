@@ -1,5 +1,7 @@
 """Who owns a file."""
 
+import contextlib
+import errno
 import fcntl
 import os
 import signal
@@ -64,6 +66,38 @@ def test_D11_a_forked_child_does_not_keep_the_lock(tmp_path):
         os.close(read)
         os.close(write)
         os.waitpid(child, 0)
+
+
+FORK = """
+import os, sys, time
+sys.path[:0] = sys.argv[2:]
+from dayfly.store.lock import owned
+with owned(sys.argv[1]):
+    child = os.fork()
+    if child == 0:
+        time.sleep(60)
+        os._exit(0)
+    print(child, flush=True)
+    time.sleep(60)
+"""
+
+
+def test_D11_a_forked_child_does_not_keep_the_lock_of_a_parent_that_was_killed(tmp_path):
+    """The dead let go of nothing themselves: whoever inherited the open file would hold it."""
+    path = tmp_path / "s.db"
+    program = [sys.executable, "-c", FORK, str(path), *sys.path]
+    with subprocess.Popen(program, stdout=subprocess.PIPE, text=True) as holder:
+        child = int(holder.stdout.readline())
+        try:
+            with pytest.raises(StoreError, match=f"process {holder.pid}"), owned(path):
+                raise AssertionError
+            holder.kill()
+            holder.wait()
+            os.kill(child, 0)  # it is still there
+            with owned(path):
+                pass
+        finally:
+            os.kill(child, signal.SIGKILL)
 
 
 def test_a_child_that_leaves_the_block_closes_nothing_of_its_own(tmp_path):
@@ -159,3 +193,65 @@ def test_D10_an_interrupt_while_locking_gives_the_lock_back(tmp_path, monkeypatc
             raise AssertionError
     with owned(tmp_path / "s.db"):
         pass
+
+
+def test_D10_a_lock_is_no_way_to_write_into_another_file(tmp_path):
+    """Whoever may write into the folder could lay a link there, and have its target emptied."""
+    other = tmp_path / "other"
+    other.write_text("kept")
+    (tmp_path / "s.db.lock").symlink_to(other)
+    with (
+        pytest.raises(StoreError, match=r"cannot be locked: .*s\.db\.lock"),
+        owned(tmp_path / "s.db"),
+    ):
+        raise AssertionError
+    assert other.read_text() == "kept"
+
+
+def test_D10_who_leaves_takes_only_the_own_lock_away(tmp_path):
+    """Somebody tidied up the folder, and somebody else came."""
+    path, lock = tmp_path / "s.db", tmp_path / "s.db.lock"
+    with contextlib.ExitStack() as second:
+        with owned(path):
+            lock.unlink()
+            second.enter_context(owned(path))
+        assert lock.exists()
+        with pytest.raises(StoreError, match="is owned by"), owned(path):
+            raise AssertionError
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_D10_where_nothing_can_be_locked_it_is_told_and_nothing_stays_open(tmp_path, monkeypatch):
+    from dayfly.store import lock
+
+    tried = []
+
+    def no_locks(descriptor, how):
+        tried.append(descriptor)
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(fcntl, "flock", no_locks)
+        with (
+            pytest.raises(StoreError, match="cannot be locked: No locks"),
+            owned(tmp_path / "s.db"),
+        ):
+            raise AssertionError
+    assert not lock._held
+    with pytest.raises(OSError, match="Bad file"):
+        os.fstat(tried[0])
+    with owned(tmp_path / "s.db"):
+        pass
+
+
+def test_a_full_disk_is_no_reason_not_to_own_a_file(tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "full")
+
+    monkeypatch.setattr(os, "pwrite", full)
+    with (
+        owned(tmp_path / "s.db"),
+        pytest.raises(StoreError, match="owned by another process"),
+        owned(tmp_path / "s.db"),
+    ):
+        raise AssertionError

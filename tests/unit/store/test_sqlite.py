@@ -10,8 +10,17 @@ from msgspec.structs import replace
 from tests.unit.store.making import crawl, listing, opened, record
 
 from dayfly.errors import BadInput, SchemaMismatch, StaleFence, StoreError
-from dayfly.model import Item
-from dayfly.store import Event, Record, SqliteStore, StoredSource, check_store
+from dayfly.model import Item, Status
+from dayfly.store import (
+    Event,
+    MemoryStore,
+    Record,
+    SqliteStore,
+    State,
+    StoredSource,
+    check_store,
+)
+from dayfly.store.rows import visit_row
 
 
 def test_it_keeps_the_promises_of_every_store(quick_path):
@@ -96,6 +105,24 @@ def test_D03_a_paused_owner_finds_its_fence_stale(tmp_path):
     assert first.sources()[0].etag == "b"
     first.close()
     second.close()
+
+
+@pytest.mark.parametrize("make", [lambda path: SqliteStore(path), lambda path: MemoryStore()])
+@pytest.mark.parametrize("state", [State.PAUSED, State.REMOVED, State.QUARANTINED, State.ACTIVE])
+def test_C14_a_visit_that_ends_with_gone_does_not_override_the_operator(tmp_path, make, state):
+    """The visit was under way while the source was paused."""
+    store = make(tmp_path / "s.db")
+    store.add([listing("a")])
+    fence = store.own()
+    (before,) = store.sources()
+    store.change([replace(before, state=state)])
+    gone = crawl(0, status=Status.REFUSED, reason="http 410", items=(), visible=0)
+    after = replace(before, state=State.GONE, last_crawl=5.0, last_reason="http 410")
+    store.record([Record(crawl=gone, source=after)], fence)
+    (found,) = store.sources()
+    assert found.state is (State.GONE if state is State.ACTIVE else state)
+    assert found.last_reason == "http 410"
+    store.close()
 
 
 def test_D04_two_schedulers_cannot_both_claim(tmp_path):
@@ -208,10 +235,40 @@ def test_what_is_secret_stays_in_a_file_for_its_owner_only(tmp_path):
 
 def test_it_writes_ahead_and_syncs(tmp_path):
     store = opened(tmp_path / "s.db")
-    asked = {"journal_mode": "wal", "synchronous": 2, "journal_size_limit": 64 << 20}
+    asked = {
+        "journal_mode": "wal", "synchronous": 2, "journal_size_limit": 64 << 20,
+        "wal_autocheckpoint": 4000, "busy_timeout": 30_000,
+    }  # fmt: skip
     for name, answer in asked.items():
         assert store._file.db.execute(f"PRAGMA {name}").fetchone() == (answer,)
     store.close()
+
+
+def test_a_visit_belongs_to_a_source_and_the_file_itself_says_so(tmp_path):
+    store = opened(tmp_path / "s.db")
+    (nobodys,) = record(store, crawl(0, "k"))
+    with pytest.raises(StoreError, match="FOREIGN KEY"), store._file.writing() as db:
+        db.execute(store._file.ask["add_visit"], visit_row(replace(nobodys.crawl, row=7)))
+    store.close()
+
+
+def test_A10_what_a_file_defines_itself_can_call_nothing_of_ours(tmp_path):
+    """A file that somebody handed us may have views; our functions are not theirs to use."""
+    opened(tmp_path / "s.db").close()
+    with sqlite3.connect(tmp_path / "s.db") as db:
+        db.execute("CREATE VIEW trap AS SELECT hash_of(id) FROM source")
+    db.close()
+    store = SqliteStore(tmp_path / "s.db")
+    with pytest.raises(StoreError, match="unsafe use of hash_of"), store._file.reading() as db:
+        db.execute("SELECT * FROM trap").fetchall()
+    store.close()
+
+
+def test_a_release_of_sqlite_that_is_too_old_is_told(tmp_path, monkeypatch):
+    monkeypatch.setattr(sqlite3, "sqlite_version_info", (3, 36, 0))
+    with pytest.raises(StoreError, match=r"too old, 3\.37 is needed"):
+        SqliteStore(tmp_path / "s.db")
+    assert not (tmp_path / "s.db").exists()
 
 
 def test_a_file_that_is_not_ours_is_left_alone(tmp_path):
