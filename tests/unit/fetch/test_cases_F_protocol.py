@@ -184,6 +184,7 @@ NOT_HTTP = {
     "long status": b"HTTP/1.1 2000 OK\r\nContent-Length: 5\r\n\r\nhello",
     "bare LF": b"HTTP/1.1 200 OK\nContent-Length: 5\n\nhello",
     "some bare LF": HEAD + b"X: y\nContent-Length: 5\r\n\r\nhello",
+    "LF at the end": HEAD + b"Content-Length: 0\r\n\n",
     "LF before the body": HEAD + b"Content-Length: 5\r\n\nhello",
     "bare CR": HEAD + b"X: y\rContent-Length: 5\r\n\r\nhello",
     "NUL in a field": HEAD + b"X: y\0z\r\nContent-Length: 5\r\n\r\nhello",

@@ -36,6 +36,39 @@ def test_addresses_that_are_not_public_are_closed(address):
     assert not Guard().permits(address, 80)
 
 
+#: First and last of every block that is closed; the one before and the one after are open.
+BLOCKS = [
+    ("0.0.0.0", "0.255.255.255"), ("10.0.0.0", "10.255.255.255"),
+    ("100.64.0.0", "100.127.255.255"), ("127.0.0.0", "127.255.255.255"),
+    ("169.254.0.0", "169.254.255.255"), ("172.16.0.0", "172.31.255.255"),
+    ("192.0.0.0", "192.0.0.255"), ("192.0.2.0", "192.0.2.255"), ("192.31.196.0", "192.31.196.255"),
+    ("192.52.193.0", "192.52.193.255"), ("192.88.99.0", "192.88.99.255"),
+    ("192.168.0.0", "192.168.255.255"), ("192.175.48.0", "192.175.48.255"),
+    ("198.18.0.0", "198.19.255.255"), ("198.51.100.0", "198.51.100.255"),
+    ("203.0.113.0", "203.0.113.255"), ("224.0.0.0", "255.255.255.255"),
+    ("::", "1fff:ffff:ffff:ffff:ffff:ffff:ffff:ffff"),
+    ("2001::", "2001:1ff:ffff:ffff:ffff:ffff:ffff:ffff"),
+    ("2001:db8::", "2001:db8:ffff:ffff:ffff:ffff:ffff:ffff"),
+    ("2002::", "2002:ffff:ffff:ffff:ffff:ffff:ffff:ffff"),
+    ("2620:4f:8000::", "2620:4f:8000:ffff:ffff:ffff:ffff:ffff"),
+    ("3fff::", "3fff:fff:ffff:ffff:ffff:ffff:ffff:ffff"),
+    # All that is not global unicast.
+    ("4000::", "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("first", "last"), BLOCKS)
+def test_F01_a_block_is_closed_from_its_first_address_to_its_last(first, last):
+    guard = Guard()
+    low, high = ipaddress.ip_address(first), ipaddress.ip_address(last)
+    middle = low + (int(high) - int(low)) // 2
+    for inside in (low, low + 1, middle, high - 1, high):
+        assert not guard.permits(str(inside), 443), inside
+    for beyond in (int(low) - 1, int(high) + 1):
+        if 0 <= beyond < 1 << low.max_prefixlen:
+            assert guard.permits(str(type(low)(beyond)), 443), type(low)(beyond)
+
+
 @pytest.mark.parametrize("address", OPEN)
 def test_public_addresses_are_open(address):
     assert Guard().permits(address, 80)
@@ -153,6 +186,13 @@ def test_plain_addresses_pass(text, asked):
 def test_addresses_on_which_parsers_could_disagree_are_refused(url):
     with pytest.raises(Forbidden):
         check_url(url)
+
+
+def test_F03_an_address_may_be_so_long_and_no_longer():
+    place = "http://example.org/"
+    assert len(str(check_url(place + "a" * (8192 - len(place))))) == 8192
+    with pytest.raises(Forbidden, match="more than 8192 characters"):
+        check_url(place + "a" * (8193 - len(place)))
 
 
 _pieces = st.sampled_from(
