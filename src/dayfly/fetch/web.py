@@ -247,6 +247,7 @@ class Web:
         response.meter.cap = 2 * wire_cap if cut else wire_cap
         if (connection := response.connection) and connection.protocol is not None:
             connection.protocol.read_timeout = self._deadlines.idle
+            connection.protocol.start_timeout()  # from here on; the other one is still running
         try:
             # Packed twice may be said in one line or in two.
             packed = ", ".join(values_of(response.headers, "Content-Encoding"))

@@ -1,8 +1,14 @@
-"""Cases F16 and F17: whoever is slow is left, at the step that is slow; others do not notice."""
+"""Cases F16 and F17: whoever is slow is left, at the step that is slow; others do not notice.
+
+How long something took is counted in beats of the same event loop that keeps the deadlines: on a
+machine that is slow or busy both are late together, and only what is not kept is noticed.
+"""
 
 import asyncio
 import socket
+import struct
 import time
+from contextlib import asynccontextmanager
 
 import pytest
 from tests.origin import ORIGIN, Origin, Place, Told, reply, reset, silence, then_close, trickle
@@ -13,6 +19,7 @@ from dayfly.model import Status
 #: The proportions of the real ones, a hundred times as quick.
 QUICK = Deadlines(dns=0.1, connect=0.1, tls=0.1, first_byte=0.2, idle=0.2, total=0.6)
 HEAD = b"HTTP/1.1 200 OK\r\n"
+BEAT = 0.01
 
 
 def test_the_deadlines_are_those_we_promise():
@@ -21,15 +28,52 @@ def test_the_deadlines_are_those_we_promise():
     )
 
 
+@asynccontextmanager
+async def kept(deadlines: Deadlines):
+    """The deadline that ends what happens within, if one does, is kept: neither early nor late."""
+    loop = asyncio.get_running_loop()
+    beats, began = 0, loop.time()
+
+    async def beat():
+        nonlocal beats
+        while True:
+            await asyncio.sleep(BEAT)
+            beats += 1
+
+    beating = asyncio.create_task(beat())
+    try:
+        yield
+    except FetchError as error:
+        if error.kind == "timeout":
+            seconds = getattr(deadlines, error.detail.replace(" ", "_"))
+            assert loop.time() - began > 0.95 * seconds
+            assert beats * BEAT < 2.0 * seconds
+        raise
+    finally:
+        beating.cancel()
+
+
+@pytest.mark.parametrize(("takes", "noticed"), [(0.1, False), (0.0, True), (0.5, True)])
+def test_a_deadline_that_is_not_kept_is_noticed(takes, noticed):
+    async def run():
+        async with kept(Deadlines(total=0.1)):
+            await asyncio.sleep(takes)
+            raise FetchError("timeout", "total")
+
+    with pytest.raises(AssertionError if noticed else FetchError):
+        asyncio.run(run())
+
+
 def get(script, *, path="/", deadlines=QUICK, **settings):
-    """The error, and whether the origin saw us hang up."""
+    """The error; a deadline was kept, nobody is held on to, and the origin saw us hang up."""
 
     async def run():
         async with Origin() as origin:
             origin.on(path, script)
             async with Web(origin.guard, agent="t", deadlines=deadlines) as web:
                 with pytest.raises(FetchError) as caught:
-                    await web.get(origin.url(path), **settings)
+                    async with kept(deadlines):
+                        await web.get(origin.url(path), **settings)
                 connector = web._session.connector
                 assert not connector._acquired
                 assert not connector._conns
@@ -52,6 +96,21 @@ def test_F16_a_head_that_trickles_meets_the_total_deadline():
 def test_F16_a_body_that_trickles_meets_the_total_deadline():
     slow = trickle(HEAD + b"Content-Length: 1000\r\n\r\n", b"x", every=0.15)
     assert get(slow) == "timeout: total"
+
+
+def test_F16_a_head_that_trickles_meets_the_total_deadline_where_it_is_sent_as_well():
+    """A webhook that never answers holds nobody up either."""
+
+    async def run():
+        async with Origin() as origin:
+            origin.on("/hook", trickle(HEAD, b"X: y\r\n", every=0.05))
+            async with Web(origin.guard, agent="t", deadlines=QUICK) as web:
+                with pytest.raises(FetchError) as caught:
+                    async with kept(QUICK):
+                        await web.post(origin.url("/hook"), b"{}", {})
+        return str(caught.value)
+
+    assert asyncio.run(run()) == "timeout: total"
 
 
 def test_F16_redirects_that_trickle_share_one_deadline():
@@ -132,9 +191,11 @@ def test_F17_silence_before_the_first_byte_and_within_the_body_are_told_apart():
 
 
 def test_F17_the_time_between_pieces_has_a_deadline_of_its_own():
-    patient = Deadlines(first_byte=0.6, idle=0.1, total=5.0)
+    patient = Deadlines(first_byte=5.0, idle=0.1, total=20.0)
     stalls = trickle(HEAD + b"Content-Length: 100\r\n\r\nhello", b"", every=0.05)
     assert get(stalls, deadlines=patient) == "timeout: idle"
+    patient = Deadlines(first_byte=0.1, idle=5.0, total=20.0)
+    assert get(silence, deadlines=patient) == "timeout: first byte"
 
 
 def test_F17_a_door_behind_which_nobody_answers():
@@ -153,9 +214,11 @@ def test_F17_a_door_behind_which_nobody_answers():
                 others.append(other)
             try:
                 guard = Guard([f"{ORIGIN}/32:{port}"])
-                async with Web(guard, agent="t", deadlines=QUICK) as web:
+                patient = Deadlines(connect=0.1, total=20.0)
+                async with Web(guard, agent="t", deadlines=patient) as web:
                     with pytest.raises(FetchError) as caught:
-                        await web.get(f"http://{ORIGIN}:{port}/")
+                        async with kept(patient):
+                            await web.get(f"http://{ORIGIN}:{port}/")
             finally:
                 for other in others:
                     other.close()
@@ -185,9 +248,11 @@ def test_F17_a_greeting_that_never_comes():
 
         async with await asyncio.start_server(mute, ORIGIN, 0) as server:
             port = server.sockets[0].getsockname()[1]
-            async with Web(Guard([f"{ORIGIN}/32:{port}"]), agent="t", deadlines=QUICK) as web:
+            patient = Deadlines(tls=0.1, total=20.0)
+            async with Web(Guard([f"{ORIGIN}/32:{port}"]), agent="t", deadlines=patient) as web:
                 with pytest.raises(FetchError) as caught:
-                    await web.get(f"https://{ORIGIN}:{port}/")
+                    async with kept(patient):
+                        await web.get(f"https://{ORIGIN}:{port}/")
             await asyncio.sleep(0.01)
         return str(caught.value)
 
@@ -200,9 +265,11 @@ def test_F17_names_that_are_never_answered():
             await asyncio.sleep(60)
 
     async def run():
-        async with Web(agent="t", deadlines=QUICK, resolver=Silent()) as web:
+        patient = Deadlines(dns=0.1, total=20.0)
+        async with Web(agent="t", deadlines=patient, resolver=Silent()) as web:
             with pytest.raises(FetchError) as caught:
-                await web.get("http://silent.example/")
+                async with kept(patient):
+                    await web.get("http://silent.example/")
         return str(caught.value)
 
     assert asyncio.run(run()) == "timeout: dns"
@@ -239,6 +306,61 @@ def test_F17_connections_that_break_off():
     assert get(then_close(HEAD)).startswith("cut short")
     half = then_close(HEAD + b"Content-Length: 100\r\n\r\nhello")
     assert get(half) == "cut short: body"
+
+
+RESET = struct.pack("ii", 1, 0)
+#: What is said before the reset (None: it comes before anything is heard), and what may come of it.
+#: One that comes at once may be heard before we know that we are connected.
+STEPS = {
+    "accepted": ("http", None, {"connect: connection reset by peer", "cut short: reset"}),
+    "asked": ("http", b"", {"cut short: reset"}),
+    "head": ("http", HEAD, {"cut short: reset"}),
+    "body": ("http", HEAD + b"Content-Length: 100\r\n\r\nhello", {"cut short: body"}),
+    "greeted": ("https", b"", {"tls: closed during the handshake"}),
+}
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_F17_a_server_that_resets_the_connection_at_any_step(step):
+    """A real RST, which is what a linger of no time makes of a close."""
+    scheme, said, expected = STEPS[step]
+
+    async def run():
+        loop = asyncio.get_running_loop()
+        with socket.create_server((ORIGIN, 0)) as listening:
+            listening.setblocking(False)
+            port = listening.getsockname()[1]
+
+            async def serve():
+                talk, _ = await loop.sock_accept(listening)
+                with talk:
+                    if said is not None:
+                        await loop.sock_recv(talk, 65536)
+                        await loop.sock_sendall(talk, said)
+                        await asyncio.sleep(0.05 if said else 0.0)  # let it be heard
+                    talk.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
+
+            serving = asyncio.create_task(serve())
+            async with Web(Guard([f"{ORIGIN}/32:{port}"]), agent="t") as web:
+                with pytest.raises(FetchError) as caught:
+                    await web.get(f"{scheme}://{ORIGIN}:{port}/")
+                left = len(web._session.connector._acquired) + len(web._session.connector._conns)
+            await serving
+        return str(caught.value), left
+
+    told, left = asyncio.run(run())
+    assert told in expected
+    assert left == 0
+
+
+def test_F17_a_connection_that_is_closed_by_half_is_closed():
+    """The other side says no more, and goes on listening."""
+
+    async def half(request, reader, writer):
+        writer.write_eof()
+        await reader.read()
+
+    assert get(half) == "cut short: closed without an answer"
 
 
 def test_F17_a_new_connection_that_breaks_is_not_tried_twice():
