@@ -100,6 +100,33 @@ def test_F10_there_is_nothing_that_could_keep_a_cookie():
     assert all("cookie" not in request.headers for request in requests)
 
 
+def test_F10_ten_thousand_cookies_are_kept_by_nobody():
+    """In one answer they are more than a head may have; in fifty they go as they came."""
+
+    def said(cookies):
+        lines = "".join(f"Set-Cookie: n{n}=x; Max-Age=99999999\r\n" for n in cookies)
+        return f"HTTP/1.1 200 OK\r\n{lines}Content-Length: 0\r\n\r\n".encode()
+
+    async def run():
+        async with Origin() as origin:
+            origin.on("/all", said(range(10_000)))
+            origin.on("/some", *[said(range(n, n + 200)) for n in range(0, 10_000, 200)])
+            async with Web(origin.guard, agent="t") as web:
+                with pytest.raises(FetchError) as caught:
+                    await web.get(origin.url("/all"))
+                for _ in range(51):
+                    await web.get(origin.url("/some"))
+                kept = len(web._session.cookie_jar)
+            async with Web(origin.guard, agent="t") as again:
+                await again.get(origin.url("/some"))
+        return caught.value.kind, kept, origin.requests
+
+    kind, kept, requests = asyncio.run(run())
+    assert kind in ("protocol", "too large")
+    assert (kept, len(requests)) == (0, 53)
+    assert all("cookie" not in request.headers for request in requests)
+
+
 @pytest.mark.parametrize(
     ("name", "value"),
     [

@@ -130,6 +130,43 @@ def test_F19_old_versions_of_tls_are_not_spoken(ca):
         assert unchecked.reason.startswith("tls: ")
 
 
+@pytest.mark.parametrize("verified", [True, False])
+def test_F19_our_own_contexts_speak_nothing_older_than_tls_1_2(monkeypatch, verified):
+    """Whatever the system thinks is enough."""
+    usual = ssl.create_default_context
+
+    def lenient():
+        context = usual()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            context.minimum_version = ssl.TLSVersion.TLSv1
+        return context
+
+    monkeypatch.setattr(ssl, "create_default_context", lenient)
+
+    async def run():
+        async with Web(agent="t") as web:
+            return web._context(verified)
+
+    context = asyncio.run(run())
+    assert context.minimum_version is ssl.TLSVersion.TLSv1_2
+    required = ssl.CERT_REQUIRED if verified else ssl.CERT_NONE
+    assert (context.verify_mode, context.check_hostname) == (required, verified)
+
+
+def test_F19_tls_1_1_is_refused_by_the_context_that_crawls_use(ca):
+    server = served(ca.issue_cert("good.example"))
+    server.set_ciphers("ALL:@SECLEVEL=0")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        server.minimum_version = server.maximum_version = ssl.TLSVersion.TLSv1_1
+    for verify in (True, False):
+        _, unchecked, heard = over_tls(server, None, verify=verify, host="good.example")
+        assert heard == 0
+        assert unchecked.reason.startswith("tls: ")
+        assert "certificate" not in unchecked.reason  # it does not get that far
+
+
 def test_F19_plain_text_where_tls_is_expected_is_an_error():
     async def run():
         async def plain(reader, writer):
@@ -148,20 +185,41 @@ def test_F19_plain_text_where_tls_is_expected_is_an_error():
     assert asyncio.run(run()) == "tls"
 
 
-def test_F09_secrets_do_not_go_from_https_to_http(ca):
-    async def run():
-        async with Origin(tls=served(ca.issue_cert("good.example"))) as closed, Origin() as open_:
-            closed.on("/feed", redirect(open_.url("/feed", host="good.example")))
-            names = Told(good_example=[[ORIGIN]])
-            guard = Guard([closed.allowance, open_.allowance])
-            async with Web(guard, agent="t", resolver=names, trust=trusting(ca)) as web:
-                url = closed.url("/feed", host="good.example")
-                await web.get(url, secrets={"Authorization": "Bearer very-secret"})
-        return closed.requests[0].raw, open_.requests[0].raw
+SECRETS = (("Authorization", "Bearer very-secret"), ("X-Api-Key", "very-secret"))
 
-    closed, open_ = asyncio.run(run())
-    assert b"very-secret" in closed
-    assert b"very-secret" not in open_
+
+@pytest.mark.parametrize("code", [301, 302, 307, 308])
+@pytest.mark.parametrize("where", ["other host", "other port", "plain"])
+def test_F09_a_sources_secrets_go_to_its_own_origin_alone(ca, where, code):
+    """Scheme, host and port: a redirect that changes any of them leads to somebody else."""
+
+    async def run():
+        tls = served(ca.issue_cert("good.example", "bad.example"))
+        async with Origin(tls=tls) as one, Origin(tls=tls) as two, Origin() as plain:
+            away = {
+                "other host": one.url("/there", host="bad.example"),
+                "other port": two.url("/there", host="good.example"),
+                "plain": plain.url("/there", host="good.example"),
+            }
+            one.on("/feed", redirect("/near", code))
+            one.on("/near", redirect(away[where], code))
+            for origin in (one, two, plain):
+                origin.on("/there", reply(FEED))
+            names = Told(good_example=[[ORIGIN]], bad_example=[[ORIGIN]])
+            guard = Guard([origin.allowance for origin in (one, two, plain)])
+            async with HttpFetcher(guard, resolver=names, trust=trusting(ca)) as fetcher:
+                source = Place(url=one.url("/feed", host="good.example"), headers=SECRETS)
+                crawl = await fetcher.fetch(source)
+            return crawl, [*one.requests, *two.requests, *plain.requests]
+
+    crawl, requests = asyncio.run(run())
+    assert crawl.status is Status.CHANGED
+    assert "very-secret" not in repr(crawl)
+    told = {request.path: b"very-secret" in request.raw for request in requests}
+    assert told == {"/robots.txt": False, "/feed": True, "/near": True, "/there": False}
+    for request in requests:
+        if request.path == "/there":
+            assert not {"authorization", "x-api-key"} & {*request.headers}
 
 
 NOT_HTTP = {

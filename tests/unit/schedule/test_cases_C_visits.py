@@ -1,4 +1,4 @@
-"""Cases C08 to C14, from the wire to the stored source: one visit after another.
+"""Cases C08 to C14, from the wire to the stored source, and C17: one visit after another.
 
 The origin is a real server on loopback, behind the guard; the clock is ours.
 """
@@ -6,13 +6,17 @@ The origin is a real server on loopback, behind the guard; the clock is ours.
 import asyncio
 from contextlib import asynccontextmanager
 from email.utils import formatdate
+from itertools import pairwise
 
 import pytest
 from msgspec.structs import replace
 from tests.origin import Origin, redirect, reply
+from tests.unit.schedule.pretend import START as THEN
+from tests.unit.schedule.pretend import Feed, stocked
 
 from dayfly.fetch import Guard, HttpFetcher
 from dayfly.model import Crawl, Status
+from dayfly.schedule import ManualClock, resume
 from dayfly.schedule.manners import Rules, wait
 from dayfly.store import StoredSource
 from dayfly.store.base import State
@@ -268,3 +272,19 @@ def test_C14_not_found_fifty_times_is_asked_once_a_day_for_ever():
     source = one_visit(*[reply(b"", 404)] * 50)
     assert (source.state, source.failures) == (State.ACTIVE, 50)
     assert (waits(source), source.why_not) == (DAY, "back-off")
+
+
+@pytest.mark.parametrize("tick", [0.5, 0.7])
+@pytest.mark.parametrize("spacing", [5.0, 12.0])
+def test_C17_it_is_the_spacing_that_keeps_the_gap_and_not_the_tick(spacing, tick):
+    """A decision comes several times within the gap, and each could be too early."""
+    crowd = dict.fromkeys(range(100), "crowd")
+    clock, store = ManualClock(THEN), stocked(110, hosts=crowd)
+    feed = Feed(clock)
+    rules = Rules(host_spacing=spacing)
+    asyncio.run(resume(store, feed, clock, budget=5.0, tick=tick, rules=rules).run(THEN + 300))
+    gaps = [later - sooner for sooner, later in pairwise(t for t, row in feed.visits if row < 100)]
+    assert len(gaps) >= 300 / (spacing + tick) - 2
+    assert min(gaps) >= spacing
+    assert max(gaps) <= spacing + 2 * tick, "and nothing else holds them back"
+    assert all(feed.of(row) for row in range(100, 110)), "all others were visited"
