@@ -3,7 +3,7 @@
 import asyncio
 
 import pytest
-from tests.origin import Origin, redirect, reply
+from tests.origin import Origin, redirect, reply, reset
 
 from dayfly.fetch import Answer, FetchError, Forbidden, Web
 
@@ -181,3 +181,42 @@ def test_a_body_can_be_sent():
     assert status == 201
     assert (request.method, request.body) == ("POST", b'{"a": 1}')
     assert request.headers["content-type"] == "application/json"
+
+
+def test_closing_what_was_never_opened_or_is_closed_already_is_no_mistake():
+    async def run():
+        web = Web(agent="t")
+        await web.__aexit__()
+        async with web:
+            pass
+        await web.__aexit__()
+
+    asyncio.run(run())
+
+
+def test_what_is_sent_is_not_sent_twice_where_a_kept_connection_breaks():
+    """The other side may have heard it: a GET is asked again, and something sent is not."""
+
+    async def run():
+        async with Origin() as origin:
+            origin.on("/hook", reply(b"thanks"), reset)
+            async with Web(origin.guard, agent="t") as web:
+                await web.post(origin.url("/hook"), b"1", {})
+                with pytest.raises(FetchError, match="cut short: closed without an answer"):
+                    await web.post(origin.url("/hook"), b"2", {})
+        return [(request.body, request.connection) for request in origin.requests]
+
+    assert asyncio.run(run()) == [(b"1", 1), (b"2", 1)]
+
+
+@pytest.mark.parametrize("value", ["a\r\nX-Evil: 1", "a\nb", "a\0b"])
+def test_F11_a_header_that_would_be_two_is_not_sent(value):
+    async def run():
+        async with Origin() as origin, Web(origin.guard, agent="t") as web:
+            with pytest.raises(FetchError, match="protocol: a header field that cannot be sent"):
+                await web.post(origin.url(), b"", {"X-A": value})
+            with pytest.raises(FetchError, match="protocol: a header field that cannot be sent"):
+                await web.get(origin.url(), headers={"X-A": value})
+        return origin.requests
+
+    assert asyncio.run(run()) == []

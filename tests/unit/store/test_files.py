@@ -5,6 +5,7 @@ import random
 import resource
 import shutil
 import signal
+import sqlite3
 import tempfile
 from pathlib import Path
 
@@ -129,6 +130,28 @@ def test_D06_a_log_that_cannot_be_copied_into_the_file_is_told_at_the_start(tmp_
     store = SqliteStore(path)
     assert len(list(store.items())) == 625
     assert store.check() == []
+    store.close()
+
+
+def test_D06_a_store_that_could_not_be_opened_does_not_pass_for_one_that_was_not_closed(
+    tmp_path, monkeypatch
+):
+    """The disk was full for a moment, just when the mark was on its way into the file."""
+    path = tmp_path / "s.db"
+    whole = whole_store(path)
+    connect = sqlite3.connect
+
+    class Full(sqlite3.Connection):
+        def execute(self, query, *rest):
+            if "wal_checkpoint" in query:
+                raise sqlite3.OperationalError("disk I/O error")
+            return super().execute(query, *rest)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(sqlite3, "connect", lambda *a, **k: connect(*a, factory=Full, **k))
+        refused(lambda: SqliteStore(path), "disk I/O error")
+    store = SqliteStore(path)
+    assert all_of(store) == whole
     store.close()
 
 

@@ -51,3 +51,13 @@ def test_a_network_file_system_is_told_by_its_longest_mount(tmp_path):
     assert _file_system(Path("/database/x.db"), mounts) == "ext4"
     assert _file_system(Path("/x"), tmp_path / "missing") == ""
     assert isinstance(place_warning(tmp_path), str)
+
+
+@pytest.mark.parametrize(
+    ("kind", "told"), [("nfs4", True), ("fuse.sshfs", True), ("fuse.ceph", True), ("ext4", False)]
+)
+def test_D10_a_file_on_another_machine_is_told_with_its_name(tmp_path, monkeypatch, kind, told):
+    monkeypatch.setattr("dayfly.store.gate._file_system", lambda *_: kind)
+    said = place_warning(tmp_path / "s.db")
+    assert bool(said) is told
+    assert not told or (kind in said and "s.db" in said)
