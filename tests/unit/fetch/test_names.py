@@ -160,3 +160,16 @@ def test_F04_a_system_that_fails_is_an_error_and_no_permission(monkeypatch):
 def test_F04_a_literal_is_looked_up_nowhere(monkeypatch):
     monkeypatch.setattr(socket, "getaddrinfo", None)
     assert resolved("93.184.215.14") == ["93.184.215.14"]
+
+
+@pytest.mark.parametrize("literal", ["127.0.0.3", "::1", "169.254.169.254"])
+def test_F01_a_literal_is_checked_before_anybody_dials_it(literal):
+    with pytest.raises(Forbidden, match="not public"):
+        resolved(literal)
+
+
+def test_F04_an_address_that_is_named_again_and_again_is_tried_once(monkeypatch):
+    again = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (at, 0)) for at in ["1.1.1.1"] * 9]
+    last = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("8.8.8.8", 0))]
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: again + last)
+    assert resolved("many.example") == ["1.1.1.1", "8.8.8.8"]

@@ -212,6 +212,14 @@ def test_D07_a_file_that_may_not_be_written_is_told_and_left_alone(foreign_folde
     assert not new.exists()
 
 
+def test_D07_a_file_that_cannot_be_opened_is_told(tmp_path, monkeypatch):
+    def closed(*_, **__):
+        raise sqlite3.OperationalError("unable to open database file")
+
+    monkeypatch.setattr(sqlite3, "connect", closed)
+    refused(lambda: SqliteStore(tmp_path / "s.db"), "s.db", "unable to open")
+
+
 def test_D07_a_folder_in_the_place_of_a_file_is_told(tmp_path):
     (tmp_path / "s.db").mkdir()
     refused(lambda: SqliteStore(tmp_path / "s.db"), "s.db", "is a folder")

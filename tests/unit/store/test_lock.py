@@ -73,12 +73,10 @@ import os, sys, time
 sys.path[:0] = sys.argv[2:]
 from dayfly.store.lock import owned
 with owned(sys.argv[1]):
-    child = os.fork()
-    if child == 0:
-        time.sleep(60)
-        os._exit(0)
-    print(child, flush=True)
+    if os.fork() == 0:
+        print(os.getpid(), flush=True)
     time.sleep(60)
+    os._exit(0)
 """
 
 
@@ -98,6 +96,21 @@ def test_D11_a_forked_child_does_not_keep_the_lock_of_a_parent_that_was_killed(t
                 pass
         finally:
             os.kill(child, signal.SIGKILL)
+
+
+def test_D11_a_child_that_has_not_closed_its_own_yet_does_not_keep_the_lock(tmp_path):
+    """Forked just now, it has the open file still, and with it whatever lock is on that."""
+    from dayfly.store import lock
+
+    with owned(tmp_path / "s.db"):
+        (descriptor,) = lock._held
+        childs = os.dup(descriptor)  # as a fork does
+        os.link(tmp_path / "s.db.lock", tmp_path / "same file")
+    try:
+        with open(tmp_path / "same file") as opened_anew:
+            fcntl.flock(opened_anew, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    finally:
+        os.close(childs)
 
 
 def test_a_child_that_leaves_the_block_closes_nothing_of_its_own(tmp_path):

@@ -244,6 +244,16 @@ def test_it_writes_ahead_and_syncs(tmp_path):
     store.close()
 
 
+def test_the_name_of_a_new_file_is_synced_with_its_folder(tmp_path, monkeypatch):
+    """Else a file whose commits were synced could have no name after a power cut."""
+    synced = []
+    monkeypatch.setattr("dayfly.store.database.sync", synced.append)
+    opened(tmp_path / "s.db").close()
+    assert [os.fspath(path) for path in synced] == [os.path.realpath(tmp_path)]
+    opened(tmp_path / "s.db").close()
+    assert len(synced) == 1, "a file that is there has its name"
+
+
 def test_a_visit_belongs_to_a_source_and_the_file_itself_says_so(tmp_path):
     store = opened(tmp_path / "s.db")
     (nobodys,) = record(store, crawl(0, "k"))
