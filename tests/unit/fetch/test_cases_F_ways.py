@@ -1,15 +1,11 @@
-"""Cases F01 and F07 on every way on which an address can come to us; the guard is on.
-
-Beside the canary, whatever is dialled is written down: most forbidden addresses are nobody's here,
-and a connection to nobody would go unnoticed.
-"""
+"""Cases F01 and F07 on every way on which an address can come to us; the guard is on."""
 
 import asyncio
-import contextlib
-import sys
+import socket
 
 import pytest
 from tests.origin import CANARY, ORIGIN, Canary, Origin, Place, Told, redirect, reply
+from tests.unit.fetch.dialling import written_down
 from tests.unit.fetch.test_guard import CLOSED
 
 from dayfly.config.lists import read_sources
@@ -24,26 +20,6 @@ QUICK = Deadlines(dns=1.0, connect=1.0, tls=1.0, first_byte=1.0, idle=1.0, total
 HOSTS = [f"[{address}]" if ":" in address else address for address in CLOSED if "%" not in address]
 HOSTS += [CANARY, f"[::ffff:{CANARY}]", f"[::{CANARY}]", f"[64:ff9b::{CANARY}]", "[2002:7f00:3::1]"]
 FEED = b"<rss version='2.0'><channel><title>t</title><item><guid>1</guid></item></channel></rss>"
-
-_dialled: list | None = None
-
-
-def _written_down(event: str, args: tuple) -> None:
-    if event == "socket.connect" and _dialled is not None:
-        _dialled.append(args[1][:2])
-
-
-sys.addaudithook(_written_down)  # for good: it cannot be taken away again
-
-
-@contextlib.contextmanager
-def written_down():
-    global _dialled
-    _dialled = []
-    try:
-        yield _dialled
-    finally:
-        _dialled = None
 
 
 def out(way, *hosts):
@@ -76,6 +52,10 @@ def test_what_is_dialled_is_written_down():
 
     dialled, expected = asyncio.run(run())
     assert dialled == expected
+    with written_down() as dialled, socket.socket() as made:
+        with pytest.raises(PermissionError, match="a test dials"):
+            made.connect(("192.0.2.1", 9))
+        assert dialled == [("192.0.2.1", 9)]
 
 
 async def visited(fetcher: HttpFetcher, url: str, **settings) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from tests.origin import CANARY, ORIGIN, Canary, Origin, Place, Told, redirect, reply
+from tests.unit.fetch.dialling import written_down
 from tests.unit.fetch.test_guard import CLOSED
 
 import dayfly
@@ -29,12 +30,15 @@ def ask(urls, *, setup=None, resolver=None, allow=()):
                 setup(origin, canary)
             guard = Guard([origin.allowance, *(text.format(origin.port) for text in allow)])
             told = []
-            async with Web(guard, agent="t", deadlines=QUICK, resolver=resolver) as web:
-                for url in urls:
-                    try:
-                        told.append(await web.get(url(origin, canary) if callable(url) else url))
-                    except (Forbidden, FetchError) as error:
-                        told.append(error)
+            with written_down() as dialled:
+                async with Web(guard, agent="t", deadlines=QUICK, resolver=resolver) as web:
+                    for url in urls:
+                        asked = url(origin, canary) if callable(url) else url
+                        try:
+                            told.append(await web.get(asked))
+                        except (Forbidden, FetchError) as error:
+                            told.append(error)
+            assert {*dialled} <= {(ORIGIN, origin.port)}
         return told, origin, canary
 
     return asyncio.run(run())
