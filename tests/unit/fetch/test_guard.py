@@ -99,7 +99,7 @@ def test_an_allowed_network_is_open_at_its_port_only():
 
 
 def test_doors_of_other_services_are_closed_unless_allowed():
-    for port in (0, 22, 25, 53, 110, 445, 3306, 5432, 6379, 9200, 11211, 27017):
+    for port in (0, 22, 25, 53, 110, 445, 3306, 5432, 6379, 9200, 11211, 27017, 50070):
         assert not Guard().permits("8.8.8.8", port)
     for port in (80, 443, 8000, 8080, 8443, 3000, 5000):
         assert Guard().permits("8.8.8.8", port)
@@ -186,6 +186,22 @@ def test_plain_addresses_pass(text, asked):
 def test_addresses_on_which_parsers_could_disagree_are_refused(url):
     with pytest.raises(Forbidden):
         check_url(url)
+
+
+@pytest.mark.parametrize(
+    "host", ["１.1.1.1", "1。1。1。1", "0x1.0x1", "1.1.0x101", "0x01010101", "1.1", "16843009"]
+)
+def test_F02_a_public_address_in_unusual_writing_is_refused_before_it_is_looked_up(host):
+    """Where the address is open the guard has no objection: it is the writing that is refused."""
+    with pytest.raises(Forbidden):
+        check_url(f"http://{host}/")
+
+
+def test_F03_a_name_may_be_so_long_and_no_longer():
+    name = ".".join(["a" * 63] * 3 + ["a" * 61])
+    assert check_url(f"http://{name}/").raw_host == name
+    with pytest.raises(Forbidden, match="not a host name"):
+        check_url(f"http://{name}a/")
 
 
 def test_F03_an_address_may_be_so_long_and_no_longer():
