@@ -6,6 +6,7 @@ import contextlib
 import os
 import sqlite3
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,6 +21,10 @@ _PATIENCE = 30.0
 #: Pages in the write-ahead log before they are copied into the file, and bytes that the log keeps.
 _LOG_PAGES = 4000
 _LOG_BYTES = 64 << 20
+#: A log that has grown so long, because somebody was always reading or still copying when it could
+#: have begun anew, is emptied: they are waited for then, so many seconds at most. If that is not
+#: enough, they are waited for again when it has grown by some more.
+_LOG_LONG, _LOG_MORE, _OTHERS = 24 << 20, 4 << 20, 2.0
 #: Memory for pages, KiB.
 _CACHE = 32 << 10
 #: A file up to this size is looked through when it is opened; a larger one by `dayfly doctor`.
@@ -41,6 +46,8 @@ class Database:
         self._lock = threading.RLock()
         self._process = os.getpid()
         self._closed = False
+        #: Bytes of the log when it was last looked at, and from how many on it is emptied.
+        self._log, self._log_limit = 0, _LOG_LONG
         self._real = os.path.realpath(path)
         log_is_there = os.path.exists(f"{self._real}-wal")
         self._create(log_is_there)
@@ -175,6 +182,22 @@ class Database:
                 if db.in_transaction:
                     db.execute("ROLLBACK")
                 raise
+            if self._log > self._log_limit:
+                # What was written is written, whatever comes of this: a full disk, for example.
+                with contextlib.suppress(sqlite3.Error):
+                    self._empty_log()
+
+    def _empty_log(self) -> None:
+        busy, end = 1, time.monotonic() + _OTHERS
+        self.db.execute(f"PRAGMA busy_timeout = {int(_OTHERS * 1000)}")
+        try:
+            while busy and time.monotonic() < end:
+                # SQLite waits for those who read, but not for another who empties it as well.
+                ((busy, _, _),) = self.db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+                time.sleep(0.01 * busy)
+        finally:
+            self.db.execute(f"PRAGMA busy_timeout = {int(_PATIENCE * 1000)}")
+        self._log_limit = self._log + _LOG_MORE if busy else _LOG_LONG
 
     def check(self, fence: int | None) -> int:
         """Refuse a stale fence; the answer is how many items there ever were.
@@ -206,6 +229,7 @@ class Database:
             try:
                 status = os.stat(name)
                 found.append((status.st_dev, status.st_ino))
+                self._log = status.st_size
             except OSError:
                 found.append((0, 0))
         return found

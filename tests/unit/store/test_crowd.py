@@ -1,6 +1,7 @@
 """Many at once."""
 
 import os
+import sqlite3
 import threading
 import time
 
@@ -8,6 +9,7 @@ import pytest
 from tests.unit.store.making import crawl, listing, record
 
 from dayfly.store import SqliteStore
+from dayfly.store.database import Database
 
 WRITERS = 16
 
@@ -88,3 +90,44 @@ def test_D08_the_log_stays_small_however_long_it_goes_on(tmp_path, shared):
 @pytest.mark.soak
 def test_D08_ten_minutes(tmp_path):
     crowd(tmp_path / "s.db", 600.0, True)
+
+
+def test_a_log_that_cannot_be_emptied_takes_nothing_back(tmp_path, monkeypatch):
+    def full(self):
+        raise sqlite3.OperationalError("database or disk is full")
+
+    monkeypatch.setattr(Database, "_empty_log", full)
+    monkeypatch.setattr("dayfly.store.database._LOG_LONG", 0)
+    store = SqliteStore(tmp_path / "s.db")
+    store.add([listing("s0")])
+    store.record(record(store, crawl(0, "k", time=1.0)), store.own())
+    assert [item.key for item in store.items()] == ["k"]
+    store.close()
+
+
+def test_a_reader_who_does_not_end_is_not_waited_for_at_every_write(tmp_path, monkeypatch):
+    monkeypatch.setattr("dayfly.store.database._LOG_LONG", 100_000)
+    monkeypatch.setattr("dayfly.store.database._OTHERS", 0.05)
+    tries, empty = [], Database._empty_log
+
+    def counted(self):
+        tries.append(self._log)
+        empty(self)
+
+    monkeypatch.setattr(Database, "_empty_log", counted)
+    store = SqliteStore(tmp_path / "s.db")
+    store.add([listing("s0")])
+    reader = sqlite3.connect(tmp_path / "s.db", isolation_level=None)
+    reader.execute("BEGIN")
+    reader.execute("SELECT * FROM source").fetchall()
+    fence = store.own()
+    for number in range(60):
+        keys = [f"{number} {n} {'x' * 200}" for n in range(20)]
+        store.record(record(store, crawl(0, *keys, time=1.0)), fence)
+    assert 0 < len(tries) < 5
+    reader.close()
+    for number in range(60, 600):
+        keys = [f"{number} {n} {'x' * 200}" for n in range(20)]
+        store.record(record(store, crawl(0, *keys, time=1.0)), fence)
+    assert os.path.getsize(f"{tmp_path}/s.db-wal") < 8 << 20
+    store.close()
