@@ -6,8 +6,10 @@ is what costs time without making bytes: layers of packing, and gzip files one a
 
 from __future__ import annotations
 
+import io
 import zlib
 from collections.abc import Iterable
+from itertools import chain
 
 from dayfly.fetch.errors import FetchError
 
@@ -16,6 +18,8 @@ OFFERED = "gzip, deflate"
 #: Packed twice at most. A gzip file may be many files one after another; honest servers send one.
 _LAYERS, _MEMBERS = 2, 64
 _GZIP = b"\x1f\x8b"
+#: So many bytes are unpacked at a time: more at once would be held twice when they are put together.
+_STEP = 1 << 18
 
 
 class Unpacker:
@@ -31,34 +35,35 @@ class Unpacker:
                 raise FetchError("encoding", f"{name} was not offered")
         self._cap = cap
         self._layers = [_Layer(name, cap) for name in reversed(layers)]
-        self._parts: list[bytes] = []
-        self._size = 0
+        # It hands over what it holds without a copy.
+        self._whole = io.BytesIO()
 
     def feed(self, piece: bytes) -> None:
         """The next piece, as it came over the wire."""
         pieces: Iterable[bytes] = (piece,)
         for layer in self._layers:
-            pieces = [out for part in pieces for out in layer.unpack(part)]
+            pieces = chain.from_iterable(map(layer.unpack, pieces))
         for part in pieces:
-            self._size += len(part)
-            if self._size > self._cap:
+            if self._whole.tell() + len(part) > self._cap:
                 raise FetchError("too large", "unpacked" if self._layers else "")
-            self._parts.append(part)
+            self._whole.write(part)
 
     def so_far(self) -> bytes:
         """What has come, whether or not that is all."""
-        return b"".join(self._parts)
+        return self._whole.getvalue()
 
     def finish(self) -> bytes:
         """All of it; raises `FetchError` where the end is missing."""
         for layer in self._layers:
             layer.finish()
-        whole = self._parts[0] if len(self._parts) == 1 else b"".join(self._parts)
+        whole, self._whole = self._whole.getvalue(), io.BytesIO()
         if whole.startswith(_GZIP) and len(self._layers) < _LAYERS:
             # A file that is itself packed, such as sitemap.xml.gz.
             inside = _Layer("gzip", self._cap)
-            whole = b"".join(inside.unpack(whole))
+            for start in range(0, len(whole), _STEP):
+                self._whole.writelines(inside.unpack(whole[start : start + _STEP]))
             inside.finish()
+            whole = self._whole.getvalue()
         return whole
 
 
@@ -76,7 +81,8 @@ class _Layer:
 
     def unpack(self, piece: bytes) -> Iterable[bytes]:
         """What this piece adds."""
-        while piece and not self._ended:
+        more = False
+        while (piece or more) and not self._ended:
             if self._decoder is None:
                 piece, self._start = self._start + piece, b""
                 if len(piece) < 2:
@@ -85,9 +91,10 @@ class _Layer:
                 self._decoder = self._begin(piece)
                 if self._decoder is None:
                     return
+            # One byte over the cap is enough to know.
+            most = min(_STEP, self._cap - self._made + 1)
             try:
-                # One byte over the cap is enough to know.
-                out = self._decoder.decompress(piece, self._cap - self._made + 1)
+                out = self._decoder.decompress(piece, most)
             except zlib.error:
                 raise FetchError("encoding", "broken packing") from None
             if out:
@@ -95,6 +102,8 @@ class _Layer:
                 if self._made > self._cap:
                     raise FetchError("too large", "unpacked")
                 yield out
+            # What filled the step may have more behind it, although all of the piece was taken.
+            more = len(out) == most and not self._decoder.eof
             if self._decoder.eof:
                 piece, self._decoder = self._decoder.unused_data, None
                 self._ended = not self._gzip

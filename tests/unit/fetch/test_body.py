@@ -7,7 +7,7 @@ import zlib
 import pytest
 
 from dayfly.fetch import FetchError
-from dayfly.fetch.body import Unpacker
+from dayfly.fetch.body import _STEP, Unpacker
 
 TEXT = b"All that is visible, " * 500
 
@@ -59,6 +59,20 @@ def test_several_gzip_members_are_one_body(step):
 def test_a_file_that_is_packed_itself_is_unpacked(step):
     assert unpack(gzip.compress(TEXT), "", step=step) == TEXT
     assert unpack(gzip.compress(gzip.compress(TEXT)), "gzip", step=step) == TEXT
+
+
+@pytest.mark.parametrize("step", [1, 1 << 16])
+def test_a_body_is_whole_wherever_it_is_cut_while_it_is_unpacked(step):
+    """The last bytes before a cut may come out although nothing more goes in."""
+    for length in (*range(_STEP - 3, _STEP + 300, 7), 2 * _STEP, 3 * _STEP + 1):
+        text = bytes(length)
+        for packed, encoding in (
+            (gzip.compress(text), "gzip"),
+            (raw_deflate(text), "deflate"),
+            (gzip.compress(gzip.compress(text)), "gzip, gzip"),
+            (gzip.compress(text), ""),
+        ):
+            assert unpack(packed, encoding, step=step) == text
 
 
 def test_an_empty_body_is_empty_however_it_is_packed():
