@@ -18,7 +18,7 @@ OFFERED = "gzip, deflate"
 #: Packed twice at most. A gzip file may be many files one after another; honest servers send one.
 _LAYERS, _MEMBERS = 2, 64
 _GZIP = b"\x1f\x8b"
-#: So many bytes are unpacked at a time: more at once would be held twice when they are put together.
+#: So many bytes are unpacked at a time: more at once would be held twice, in parts and whole.
 _STEP = 1 << 18
 
 

@@ -10,16 +10,20 @@ harmless: nothing is ever loaded.
 from __future__ import annotations
 
 import re
-from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any
 from xml.parsers import expat
 
 if TYPE_CHECKING:
     from lxml.etree import XMLPullParser, XMLSyntaxError
 
-#: All that entities may add to a document, and how many a document may declare.
+#: All that entities may add to a document, and how many a document may declare, within how many
+#: bytes; and how many ampersands it may have then, whatever they begin: each is looked at.
 _EXPANSION = 64 * 1024
 _ENTITIES = 1000
+_LONGEST = 1 << 20
+_AMPERSANDS = 500_000
 #: Longer names are not declared, so references need not be looked at further.
 _NAME = 64
 _REFERENCE = re.compile(rb"&([^\s&;#<>]{1,%d});" % _NAME)
@@ -61,6 +65,28 @@ def fed_up(parser: XMLPullParser, what: str) -> Unreadable:
     return Unreadable(f"hostile: {what}")
 
 
+@contextmanager
+def pull_parser(*tags: str, **settings: Any) -> Iterator[XMLPullParser]:
+    """A parser that is fed piece by piece and tells where such elements end; gone at the end.
+
+    A parser and the last tree that it told of hold each other, and with them every name that was
+    in it. So what it has not told yet is listened to, and another document, of which it has nothing
+    to tell, takes the place of that tree.
+    """
+    from lxml.etree import XMLPullParser, XMLSyntaxError
+
+    parser = XMLPullParser(events=("end",), tag=tags, **settings)
+    try:
+        yield parser
+    finally:
+        with suppress(XMLSyntaxError):
+            parser.close()
+        for _ in parser.read_events():
+            pass
+        parser.feed(b"<nothing/>")
+        parser.close()
+
+
 class _Reached(Exception):
     """The first element: all declarations are known."""
 
@@ -79,11 +105,14 @@ def pass_gate(body: bytes) -> None:
         return
     gate = _Gate()
     try:
-        gate.parser.Parse(body, True)
+        gate.parser.Parse(body[:_LONGEST], len(body) <= _LONGEST)
     except _Reached:
-        gate.weigh(body[gate.parser.CurrentByteIndex :])
+        if gate.values:
+            gate.weigh(body, gate.parser.CurrentByteIndex)
     except (expat.ExpatError, ValueError) as error:
         raise Malformed(f"malformed: {str(error)[:80]}") from None
+    else:
+        raise Unreadable(f"hostile: more than {_LONGEST} bytes before the first element")
 
 
 class _Gate:
@@ -116,11 +145,13 @@ class _Gate:
     def reached(self, *_: object) -> None:
         raise _Reached
 
-    def weigh(self, body: bytes) -> None:
+    def weigh(self, body: bytes, start: int) -> None:
         """Add up what all references behind the declarations would grow to."""
+        if body.count(b"&", start) > _AMPERSANDS:
+            raise Unreadable(f"hostile: declares entities, and has over {_AMPERSANDS} references")
         total = 0
-        for name, times in Counter(_REFERENCE.findall(body)).items():
-            total += times * self.size(name, ())
+        for found in _REFERENCE.finditer(body, start):
+            total += self.size(found[1], ())
             if total > _EXPANSION:
                 raise Unreadable(f"hostile: entities grow to more than {_EXPANSION} bytes")
 

@@ -82,3 +82,19 @@ def test_attributes_with_a_value_and_a_thousand_entities_are_hostile():
 def test_broken_declarations_are_malformed():
     with pytest.raises(Malformed):
         pass_gate(b"<!DOCTYPE a [<!ENTITY ]><a/>")
+
+
+def test_P02_references_are_counted_only_so_far():
+    """Even where they grow to nothing, or mean nothing."""
+    for reference in ("&e;", "&other;", "&lt;"):
+        pass_gate(declared('<!ENTITY e "">', text=reference * 400_000))
+        with pytest.raises(Unreadable, match="references"):
+            pass_gate(declared('<!ENTITY e "">', text=reference * 500_001))
+    # Where nothing is declared, the parser knows what to do.
+    pass_gate(declared(text="&lt;" * 500_001))
+
+
+def test_P02_declarations_without_end_are_not_read():
+    long = '<!ENTITY a "]><rss>"><!ENTITY b "{}">'.format("x" * 2_000_000)
+    with pytest.raises(Unreadable, match="bytes before the first element"):
+        pass_gate(declared(long, text="&b;"))
