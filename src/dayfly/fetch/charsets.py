@@ -6,13 +6,18 @@ header because it travels with the document, and servers add a header without lo
 wins only where it says UTF-8 and the bytes are. Latin-1 means Windows-1252, as in browsers. An
 encoding that is unknown, or that does not contain ASCII, counts as not said. A web page can say it
 in a `meta` element of its head.
+
+A body is read piece by piece: as text, all of it at once may take four times its bytes.
 """
 
 from __future__ import annotations
 
 import codecs
 import functools
+import io
 import re
+
+from dayfly.fetch.gate import Unreadable
 
 _DECLARED = re.compile(rb"""^[^>]{0,200}?encoding\s*=\s*["']([A-Za-z0-9._:-]{1,40})["']""")
 _CHARSET = re.compile(r"""charset\s*=\s*["']?([A-Za-z0-9._:-]{1,40})""", re.IGNORECASE)
@@ -34,6 +39,9 @@ _KNOWN = {
     "gb2312": "gb18030", "gbk": "gb18030", "gb18030": "gb18030", "big5": "big5hkscs",
     "cp950": "big5hkscs", "big5hkscs": "big5hkscs",
 }  # fmt: skip
+_PIECE = 1 << 18
+#: A body and the same in UTF-8, together: both are held while it is read.
+_BOTH = 30 << 20
 #: Families of encodings with one byte for each character.
 _NARROW = ("cp", "iso8859-", "koi8-", "mac-", "tis-620", "kz1048", "ptcp154", "hp-roman8")
 
@@ -42,6 +50,7 @@ def as_utf8(body: bytes, content_type: str = "") -> bytes:
     """A body in UTF-8 without a mark; what is not valid in its encoding becomes U+FFFD.
 
     A body that is taken for UTF-8 is handed back as it is: the parser finds out whether it is.
+    Raises `Unreadable` where the result would be too long: one byte can become three.
 
     >>> as_utf8('<?xml version="1.0" encoding="latin-1"?><a>é</a>'.encode("latin-1")).decode()
     '<?xml version="1.0" encoding="latin-1"?><a>é</a>'
@@ -54,7 +63,7 @@ def as_utf8(body: bytes, content_type: str = "") -> bytes:
     if b"\0" in body[:4]:
         width = "32" if b"\0\0" in body[:4] else "16"
         return _transcoded(body, f"utf-{width}-{'be' if body[:1] == bytes(1) else 'le'}")
-    found = _DECLARED.match(body.lstrip()[:300])
+    found = _DECLARED.match(body[: _HEAD + 300].lstrip()[:300])
     declared = _known(found[1].decode()) if found else None
     if declared is None or declared:
         said = _CHARSET.search(content_type[:300])
@@ -95,12 +104,22 @@ def _known(name: str) -> str | None:
 
 
 def _is_utf8(body: bytes) -> bool:
+    decoder = codecs.getincrementaldecoder("utf-8")()
     try:
-        body.decode()
+        for start in range(0, len(body), _PIECE):
+            decoder.decode(body[start : start + _PIECE])
+        decoder.decode(b"", final=True)
     except UnicodeDecodeError:
         return False
     return True
 
 
 def _transcoded(body: bytes, encoding: str) -> bytes:
-    return body.decode(encoding, "replace").encode()
+    decoder = codecs.getincrementaldecoder(encoding)("replace")
+    text = io.BytesIO()
+    for start in range(0, len(body), _PIECE):
+        end = start + _PIECE
+        text.write(decoder.decode(body[start:end], final=end >= len(body)).encode())
+        if len(body) + text.tell() > _BOTH:
+            raise Unreadable(f"too large: more than {_BOTH} bytes in its encoding and in UTF-8")
+    return text.getvalue()

@@ -2,7 +2,8 @@
 
 import pytest
 
-from dayfly.fetch.charsets import as_utf8
+from dayfly.fetch.charsets import _PIECE, as_utf8
+from dayfly.fetch.gate import Unreadable
 
 TEXT = "<a>é “”</a>"
 
@@ -57,3 +58,25 @@ def test_what_is_not_valid_becomes_a_replacement():
 @pytest.mark.parametrize("body", [b"", b"\0", b"\xff\xfe", b"\xfe", b"\xff\xfe\0\0x", b"\0\0\0"])
 def test_scraps_raise_nothing(body):
     assert isinstance(as_utf8(body, "charset="), bytes)
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-32-le", "gb18030", "shift_jis", "euc-kr"])
+def test_characters_are_whole_wherever_a_long_body_is_cut(encoding):
+    text = "x" + "一" * _PIECE
+    body = document(encoding, text=text)
+    assert len(body) > _PIECE
+    assert as_utf8(body).decode().endswith(text)
+
+
+def test_a_long_body_is_utf8_or_not_wherever_it_is_cut():
+    lying = document("utf-8", "iso-8859-1", text="x" + "é" * _PIECE)
+    for body, same in ((lying, True), (lying[:-1], False), (lying + b"\xff", False)):
+        assert (as_utf8(body, "text/xml; charset=utf-8") == body) is same
+
+
+def test_P06_a_body_that_grows_beyond_all_bounds_is_refused():
+    mark = b"<?xml version='1.0' encoding='windows-1252'?>"
+    assert len(as_utf8(mark + b"\x80" * (7 << 20))) > 21 << 20
+    with pytest.raises(Unreadable, match="too large"):
+        as_utf8(mark + b"\x80" * (8 << 20))
+    assert len(as_utf8("x".encode("utf-16-le") * (10 << 20))) == 10 << 20
