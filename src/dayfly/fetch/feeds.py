@@ -13,19 +13,21 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from dayfly.fetch.entries import EntryReader
-from dayfly.fetch.gate import fed_up, pass_gate, refusal
+from dayfly.fetch.entries import LONGEST, TEXTS, EntryReader, shorten, weight_of
+from dayfly.fetch.gate import fed_up, pass_gate, pull_parser, refusal
 from dayfly.fetch.identity import Entry, clean
 from dayfly.fetch.vocabulary import TITLE, use_of
 
 if TYPE_CHECKING:
-    from lxml.etree import _Element
+    from lxml.etree import XMLPullParser, _Element
 
 #: So much of a feed is read; a document that has more is called truncated. Tags and attributes are
-#: counted because they take some hundred bytes each, however cheap they are to send.
-ITEMS, _TAGS, _ATTRIBUTES = 2000, 400_000, 200_000
-#: Shorter bodies are read at once: they cannot hold too many tags.
-_SHORT = 1 << 19
+#: counted because they take some hundred bytes each, however cheap they are to send: in the whole
+#: document, because their names are kept, and since the last item, because until it ends they are
+#: all there; as are all bytes since then.
+ITEMS, _TAGS, _ATTRIBUTES, _PARTS, SPAN = 2000, 400_000, 200_000, 150_000, 12 << 20
+#: Shorter bodies are read at once: they cannot hold too many tags, nor a text that is too long.
+_SHORT = LONGEST
 _PIECE = 1 << 18
 
 _ITEMS = ("item", "entry", "Item", "ITEM")
@@ -64,7 +66,10 @@ def read_feed(body: bytes, now: float, url: str = "") -> Feed:
         root = read(body, feed, now, url)
     except etree.XMLSyntaxError as error:
         raise refusal(error) from None
-    _describe(feed, root)
+    channel = next(root.iterchildren("{*}channel"), root)
+    if len(body) > _SHORT:
+        shorten(channel)
+    _describe(feed, root.tag, channel)
     return feed
 
 
@@ -97,14 +102,20 @@ def _own_items(root: _Element) -> Iterator[_Element]:
 
 
 def _by_pieces(body: bytes, feed: Feed, now: float, url: str) -> _Element:
-    from lxml import etree
+    with pull_parser(*_ITEM_TAGS, base_url=url or None, **strict()) as parser:
+        return _fed(parser, body, feed, now, url)
 
-    parser = etree.XMLPullParser(events=("end",), tag=_ITEM_TAGS, base_url=url or None, **strict())
-    tags = attributes = 0
+
+def _fed(parser: XMLPullParser, body: bytes, feed: Feed, now: float, url: str) -> _Element:
+    tags = attributes = parts = 0
+    room = TEXTS
     root = reader = None
+    last = 0
     for start in range(0, len(body), _PIECE):
         piece = body[start : start + _PIECE]
         parser.feed(piece)
+        here = piece.count(b"<"), piece.count(b"=")
+        tags, attributes, parts = tags + here[0], attributes + here[1], parts + sum(here)
         for _, item in parser.read_events():
             if root is None or reader is None:
                 root = item.getroottree().getroot()
@@ -112,32 +123,36 @@ def _by_pieces(body: bytes, feed: Feed, now: float, url: str) -> _Element:
             parent = item.getparent()
             if parent is None or not (parent is root or parent.getparent() is root):
                 continue  # of something deep inside
-            if len(feed.entries) == ITEMS:
+            if start - last >= LONGEST:
+                shorten(item)
+            entry = reader.read(item)
+            room -= weight_of(entry)
+            if len(feed.entries) == ITEMS or room < 0:
                 feed.truncated = True
                 return root
-            feed.entries.append(reader.read(item))
+            feed.entries.append(entry)
             item.clear()
-        tags, attributes = tags + piece.count(b"<"), attributes + piece.count(b"=")
-        if tags > _TAGS or attributes > _ATTRIBUTES:
+            last, parts = start, sum(here)
+        few = tags <= _TAGS and attributes <= _ATTRIBUTES and parts <= _PARTS
+        if not few or start - last > SPAN:
             if root is None:
-                raise fed_up(parser, f"{_TAGS} tags or {_ATTRIBUTES} attributes and no item")
+                raise fed_up(parser, "so many tags, attributes or bytes and no item")
             feed.truncated = True
             return root
     return parser.close()
 
 
-def _describe(feed: Feed, root: _Element) -> None:
+def _describe(feed: Feed, root: str, channel: _Element) -> None:
     """What a feed says of itself, in its channel or at its root."""
-    channel = next(root.iterchildren("{*}channel"), root)
     for child in channel.iterchildren("{*}title", "{*}ttl", "{*}skipHours", "{*}skipDays"):
         local = child.tag.rpartition("}")[2]
         if local == "title":
-            if not feed.title and use_of(child.tag, root.tag) == TITLE:
+            if not feed.title and use_of(child.tag, root) == TITLE:
                 feed.title = clean("".join(child.itertext()))
         elif local == "ttl":
             feed.ttl = clean(child.text or "", 16)
         else:
-            said = [clean(one.text or "", 16) for one in list(child)[:32]]
+            said = [clean(one.text or "", 16) for one in islice(child, 32)]
             if local == "skipHours":
                 feed.skip_hours = tuple(int(one) for one in said if _is_hour(one))
             else:

@@ -7,22 +7,26 @@ when it changed last. At most 50,000 addresses count, as the protocol has it.
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from dayfly.fetch.dates import instant
-from dayfly.fetch.feeds import strict
-from dayfly.fetch.gate import Unreadable, fed_up, pass_gate, refusal
-from dayfly.fetch.identity import Entry, web_link
+from dayfly.fetch.entries import LONGEST, TEXTS, shorten, weight_of
+from dayfly.fetch.feeds import SPAN, strict
+from dayfly.fetch.gate import Unreadable, fed_up, pass_gate, pull_parser, refusal
+from dayfly.fetch.identity import Entry, clean, web_link
 
 if TYPE_CHECKING:
-    from lxml.etree import _Element
+    from lxml.etree import XMLPullParser, _Element
 
 ADDRESSES = 50_000
-#: More tags than this for one address is not a sitemap.
-_TAGS = 50_000
+#: More tags than this for one address is not a sitemap; and no honest one has so many in all, at
+#: the length of a body. Their names are kept until the end.
+_TAGS, _ALL_TAGS = 50_000, 800_000
 _PIECE = 1 << 16
+_MARKUP = re.compile(rb"\s*+<")
 
 
 @dataclass(slots=True)
@@ -32,6 +36,9 @@ class Sitemap:
     entries: list[Entry] = field(default_factory=list)
     children: list[tuple[str, float | None]] = field(default_factory=list)
     truncated: bool = False
+    #: Whether its texts have to be counted, and bytes that are left for them.
+    long: bool = False
+    room: int = TEXTS
 
 
 def read_sitemap(body: bytes, url: str, now: float) -> Sitemap:
@@ -42,44 +49,51 @@ def read_sitemap(body: bytes, url: str, now: float) -> Sitemap:
     >>> found.entries[0].link, found.entries[0].published
     ('http://example.org/a', 1794700800.0)
     """
-    if not body.lstrip().startswith(b"<"):
+    if not _MARKUP.match(body):
         return _lines(body, url)
     from lxml import etree
 
     pass_gate(body)
-    found = Sitemap()
+    found = Sitemap(long=len(body) > LONGEST)
     try:
-        for element in _elements(body):
-            if len(found.entries) + len(found.children) == ADDRESSES:
-                found.truncated = True
-                break
-            _take(element, found, url, now)
+        with pull_parser("{*}url", "{*}sitemap", **strict()) as parser:
+            for element in _elements(parser, body):
+                if len(found.entries) + len(found.children) == ADDRESSES or found.room < 0:
+                    found.truncated = True
+                    break
+                _take(element, found, url, now)
     except etree.XMLSyntaxError as error:
         raise refusal(error) from None
     return found
 
 
-def _elements(body: bytes) -> Iterator[_Element]:
+def _elements(parser: XMLPullParser, body: bytes) -> Iterator[_Element]:
     """Each address or sitemap in turn; what has been read is forgotten."""
-    from lxml import etree
-
-    parser = etree.XMLPullParser(events=("end",), tag=("{*}url", "{*}sitemap"), **strict())
-    tags = 0
+    tags = total = last = 0
     for start in range(0, len(body), _PIECE):
         piece = body[start : start + _PIECE]
         tags += piece.count(b"<") + piece.count(b"=")
+        if len(body) > LONGEST:
+            total += piece.count(b"<") - piece.count(b"</")
+            total += piece.count(b'="') + piece.count(b"='")
+            if total > _ALL_TAGS:
+                raise Unreadable(f"hostile: more than {_ALL_TAGS} tags and attributes")
         parser.feed(piece)
         for _, element in parser.read_events():
             parent = element.getparent()
             if parent is None or parent.getparent() is not None:
                 continue
+            if start - last >= LONGEST:
+                shorten(element)
             yield element
             element.clear()
             while element.getprevious() is not None:
                 del parent[0]
-            tags = 0
+            tags, last = 0, start
         if tags > _TAGS:
             raise fed_up(parser, f"more than {_TAGS} tags for one address")
+        if start - last > SPAN:
+            raise fed_up(parser, f"more than {SPAN} bytes for one address")
     parser.close()
 
 
@@ -96,22 +110,27 @@ def _take(element: _Element, found: Sitemap, url: str, now: float) -> None:
         return
     date = said.get("publication_date") or said.get("lastmod", "")
     published = instant(date, now)
+    title = clean(said.get("title", ""))
+    entry = Entry(link=link, title=title, date=date, published=published)
+    if found.long:
+        found.room -= weight_of(entry)
     if element.tag.endswith("sitemap"):
         found.children.append((link, published))
     else:
-        title = said.get("title", "")
-        found.entries.append(Entry(link=link, title=title, date=date, published=published))
+        found.entries.append(entry)
 
 
 def _lines(body: bytes, url: str) -> Sitemap:
-    found = Sitemap()
+    found = Sitemap(long=len(body) > LONGEST)
     for line in io.BytesIO(body):
-        if len(found.entries) == ADDRESSES:
+        if len(found.entries) == ADDRESSES or found.room < 0:
             found.truncated = True
             break
         text = line[:8192].decode("utf-8", "replace").strip()
         if text.startswith(("http://", "https://")) and (link := web_link(text, url)):
             found.entries.append(Entry(link=link))
+            if found.long:
+                found.room -= weight_of(found.entries[-1])
     if not found.entries:
         raise Unreadable("not a sitemap: no addresses")
     return found

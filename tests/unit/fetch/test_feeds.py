@@ -1,10 +1,13 @@
 """RSS, Atom, RDF and CDF as entries."""
 
+import gc
+
 import pytest
 
 from dayfly.fetch import feeds
+from dayfly.fetch.entries import LONGEST
 from dayfly.fetch.feeds import ITEMS, Feed, read_feed
-from dayfly.fetch.gate import Malformed
+from dayfly.fetch.gate import Malformed, Unreadable
 from dayfly.fetch.identity import items_of
 
 NOW = 1_800_000_000.0  # 15 January 2027
@@ -152,3 +155,69 @@ def test_P05_of_a_long_feed_no_item_is_kept_once_it_was_read():
     root = feeds._by_pieces(body, feed, NOW, "")
     assert [entry.id for entry in feed.entries] == [str(n) for n in range(1000)]
     assert not list(root.iter("b"))
+
+
+def test_P05_tags_are_counted_from_item_to_item():
+    """All that is there at a time is limited, not what a long feed has in all."""
+    many = "<category/>" * 90_000
+    feed = read_feed(rss("<guid>1</guid>" + many, "<guid>2</guid>" + many), NOW)
+    assert ([entry.id for entry in feed.entries], feed.truncated) == (["1", "2"], False)
+    feed = read_feed(rss("<guid>1</guid>", "<guid>2</guid>" + many * 2), NOW)
+    assert ([entry.id for entry in feed.entries], feed.truncated) == (["1"], True)
+
+
+def test_P05_long_texts_are_cut_and_the_rest_of_the_item_is_read():
+    long = "€" + "x" * (1 << 20)
+    feed = read_feed(
+        rss(
+            f"<guid>1</guid><title>{long}</title><link>http://x/1</link><description>{long}"
+            "</description>",
+            f"<guid>{long}</guid><title>a</title>",
+            f"<guid>{long}<b>y</b></guid><title>b</title>",
+            f"<x y='{long}'>{long}</x>{long}",
+            f"<link href='{long}'/><guid>5</guid>{long}",
+            head=f"<title>{long}</title>",
+        ),
+        NOW,
+    )
+    first, second, third, *_, last = feed.entries
+    assert (first.id, first.title, first.link) == ("1", ("€" + "x" * 1023), "http://x/1")
+    assert second.id == third.id == long[:LONGEST]
+    assert (second.title, third.title) == ("a", "b")
+    assert (last.id, last.link, len(feed.title), feed.truncated) == ("5", "", 1024, False)
+
+
+def test_P05_texts_are_limited_all_together():
+    wide = "€" + "x" * 10_000
+    feed = read_feed(rss(*(f"<x>{n} {wide}</x>" for n in range(500))), NOW)
+    assert feed.truncated
+    assert 100 < len(feed.entries) < 400
+    feed = read_feed(rss(*(f"<guid>{n}</guid><title>{wide}</title>" for n in range(500))), NOW)
+    assert (feed.truncated, len(feed.entries)) == (False, 500)
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        b"</channel></rss>", b"</x>", b"<x>" + b"<y/>" * 400_000,
+        b"<item><guid>x</guid></item>" * 1000 + b"</channel></rss>",
+    ],
+)  # fmt: skip
+def test_a_tree_goes_with_its_last_user(end):
+    """Not when somebody looks for circles, which is much later."""
+    body = rss(*(f"<guid>{n}</guid>{'<x/>' * 100}" for n in range(1500)))[:-16] + end
+
+    def trees() -> int:
+        return sum(type(one).__name__ == "XMLPullParser" for one in gc.get_objects())
+
+    gc.collect()
+    gc.disable()
+    try:
+        before = trees()
+        try:
+            read_feed(body, NOW)
+        except Unreadable:
+            assert end == b"</x>"
+        assert trees() == before
+    finally:
+        gc.enable()

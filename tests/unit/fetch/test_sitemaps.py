@@ -85,3 +85,36 @@ def test_a_flood_of_tags_is_refused():
         read_sitemap(sitemap("<a/>" * 200_000), URL, NOW)
     with pytest.raises(Unreadable, match=r"tags for one address|malformed"):
         read_sitemap(sitemap(f"<x>{'<url/>' * 200_000}</x>"), URL, NOW)
+
+
+def test_P05_texts_are_limited_all_together():
+    wide = "€" + "x" * 400
+    title = f"<news:news><news:title>{wide}</news:title></news:news>"
+    body = sitemap("".join(f"<url><loc>http://x/{n}</loc>{title}</url>" for n in range(10_000)))
+    found = read_sitemap(body, URL, NOW)
+    assert found.truncated
+    assert 1000 < len(found.entries) < 10_000
+    lines = "".join(f"http://x/{n}/{wide}\n" for n in range(10_000)).encode()
+    assert read_sitemap(lines, URL, NOW).truncated
+
+
+def test_P05_a_long_text_costs_only_itself():
+    long = "€" + "x" * (1 << 20)
+    body = sitemap(
+        f"<url><loc>http://x/1</loc><news:news><news:title>{long}</news:title></news:news></url>"
+        f"<url><loc>http://x/{long}</loc></url><url><loc>http://x/3</loc></url>"
+    )
+    assert [one.link for one in read_sitemap(body, URL, NOW).entries] == [
+        "http://x/1",
+        "http://x/3",
+    ]
+
+
+def test_P05_made_up_names_and_one_endless_address_are_refused():
+    names = "".join(f"<url><loc>x</loc><a{n}/><b{n}/></url>" for n in range(1000))
+    read_sitemap(sitemap(names), URL, NOW)
+    few = "".join("<url>" + f"<a{n}/>" * 900 + "</url>" for n in range(1000))
+    with pytest.raises(Unreadable, match="tags and attributes"):
+        read_sitemap(sitemap(few), URL, NOW)
+    with pytest.raises(Unreadable, match=r"bytes for one address|malformed|hostile"):
+        read_sitemap(sitemap("<url>" + f"<x>{'y' * 1_000_000}</x>" * 15 + "</url>"), URL, NOW)
