@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from typing import Self, TypeVar
@@ -36,6 +37,8 @@ _T = TypeVar("_T")
 KINDS = ("auto", "feed", "sitemap", "page")
 #: Larger bodies are read in a thread, so that other visits go on meanwhile.
 _LONG = 1 << 18
+#: Larger feeds are read whole each time: to cut one into items takes its length once more.
+_CUT = 4 << 20
 #: What may stand before the first element, and that element's name.
 _PROLOG = re.compile(rb"\s+|<\?[^>]*>|<!--.*?-->|<!DOCTYPE(?:[^\[>]|\[[^\]]*\])*>", re.I | re.S)
 _ROOT = re.compile(rb"<(?:[\w.-]{1,40}:)?([\w.-]{1,40})")
@@ -73,6 +76,8 @@ class Reader:
 
     def __init__(self, cage: Cage | None = None) -> None:
         self._cage = cage or Cage()
+        # Long bodies are read one at a time, so that what they take does not add up.
+        self._turn = asyncio.Lock()
 
     def __enter__(self) -> Self:
         return self
@@ -104,24 +109,36 @@ class Reader:
                 check_select(select)
             except BadInput as error:
                 raise Unreadable(f"not a page with items: {error}") from None
-            page = page_as_utf8(body, content_type)
+            page = await self._aside(len(body), lambda: page_as_utf8(body, content_type))
             return _document(await self._cage.read(page, url, now, select=select))
         try:
             strictly = partial(read_strictly, body, kind, content_type, url, now, before)
-            return await _aside(len(body), strictly)
+            return await self._aside(len(body), strictly)
         except Malformed as error:
-            text = await _aside(len(body), lambda: mend(as_utf8(body, content_type)))
-            feed = await self._cage.read(text, url, now, why=str(error))
+            # Only its words: with it, all that was made of the body so far would be kept.
+            why = str(error)
+        text = await self._aside(len(body), lambda: mend(as_utf8(body, content_type)))
+        feed = await self._cage.read(text, url, now, why=why)
         cut = _is_cut(text)
         if cut:
             # The last item may lack the end of its id; better none than another one.
             feed.entries, feed.truncated = feed.entries[:-1], True
         return _document(feed, malformed=True, cut=cut)
 
+    async def _aside(self, length: int, read: Callable[[], _T]) -> _T:
+        """Here if the body is short, else in a thread.
 
-async def _aside(length: int, read: Callable[[], _T]) -> _T:
-    """Here if the body is short, else in a thread."""
-    return await asyncio.to_thread(read) if length > _LONG else read()
+        In each thread the XML parser keeps every name that it has ever met. So a thread reads one
+        body, and what somebody made up ends with it.
+        """
+        if length <= _LONG:
+            return read()
+        async with self._turn:
+            line = ThreadPoolExecutor(1, thread_name_prefix="reader")
+            try:
+                return await asyncio.get_running_loop().run_in_executor(line, read)
+            finally:
+                line.shutdown(wait=False)
 
 
 def read_strictly(
@@ -161,6 +178,8 @@ def _feed(text: bytes, root: str, url: str, now: float, before: Showing | None) 
     def read(text: bytes) -> Feed:
         return read_feed(text, now, url)
 
+    if len(text) > _CUT:
+        return _document(read(text))
     try:
         return _document(*read_again(text, root, before, read, url))
     except Malformed:

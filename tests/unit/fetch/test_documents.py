@@ -1,6 +1,8 @@
 """What a body is, and which way it is read."""
 
 import asyncio
+import threading
+import time
 
 import pytest
 
@@ -158,3 +160,51 @@ def test_a_long_body_is_read_in_a_thread(read):
 )  # fmt: skip
 def test_the_first_element_is_found(start, name):
     assert root_of(start) == name
+
+
+def test_long_bodies_are_read_one_at_a_time_and_short_ones_meanwhile(monkeypatch):
+    under_way, most = 0, 0
+
+    def slow(body, *_):
+        nonlocal under_way, most
+        if len(body) > 1000:
+            under_way += 1
+            most = max(most, under_way)
+            time.sleep(0.02)
+            under_way -= 1
+        return len(body)
+
+    monkeypatch.setattr("dayfly.fetch.documents.read_strictly", slow)
+
+    async def run():
+        with Reader() as reader:
+            bodies = [b"x" * (1 << 20)] * 4 + [b"x"]
+            reads = [asyncio.ensure_future(reader.read(body, now=NOW)) for body in bodies]
+            first = await next(asyncio.as_completed(reads))
+            return first, await asyncio.gather(*reads)
+
+    first, lengths = asyncio.run(run())
+    assert (first, most, lengths) == (1, 1, [1 << 20] * 4 + [1])
+
+
+def test_names_that_somebody_made_up_end_with_the_body(read):
+    """Each thread has its own memory of names in the parser: none reads two bodies."""
+
+    def readers() -> list[threading.Thread]:
+        return [one for one in threading.enumerate() if one.name.startswith("reader")]
+
+    body = RSS.replace(b"</channel>", b"<x>" + b"y" * (1 << 19) + b"</x></channel>")
+    for _ in range(3):
+        assert len(read(body).items) == 1
+        for thread in readers():
+            thread.join(10.0)
+        assert not readers()
+
+
+def test_a_very_long_feed_is_read_whole_each_time(read):
+    """To cut it into items would take its length once more."""
+    short = RSS.replace(b"</item>", b"<x>" + b"y" * (3 << 20) + b"</x></item>")
+    assert read(short).showing is not None
+    long = RSS.replace(b"</item>", b"<x>" + b"y" * (5 << 20) + b"</x></item>")
+    assert read(long).showing is None
+    assert len(read(long, before=read(short).showing).items) == 1
