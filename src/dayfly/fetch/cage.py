@@ -28,8 +28,9 @@ from dayfly.fetch.identity import Entry, clean, web_link
 
 #: Larger bodies are not worth the time that they would take.
 _BODY = 2 << 20
-#: An answer is a few fields per item; more than this is none.
-_ANSWER = 64 << 20
+#: An answer is a few fields per item; more than this is none. It is held three times while it is
+#: read: as bytes, as text, and as what that says.
+_ANSWER = 8 << 20
 #: What the process may inherit: how to find Python, none of our secrets.
 _ENVIRONMENT = ("PATH", "PYTHONPATH", "PYTHONHOME", "LD_LIBRARY_PATH", "SYSTEMROOT")
 _INMATE = (sys.executable, "-P", str(Path(__file__).with_name("inmate.py")))

@@ -9,10 +9,14 @@ repairs, or a tolerant one, would change links and ids in the process.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from html.entities import html5
 
 #: Larger bodies are left as they are: each fault takes its time.
 _LARGEST = 2 << 20
+#: So many characters at a time: each reference that is mended is a text of its own until they are
+#: put together. None is as long as the second.
+_PIECE, _REACH = 1 << 16, 40
 #: Bytes that XML does not allow and feeds contain all the same.
 _CONTROL = bytes(c for c in range(32) if c not in (9, 10, 13))
 #: What stands for a byte that is not UTF-8, and two characters that XML forbids.
@@ -49,9 +53,19 @@ def _escaped(text: str) -> str:
     while (start := text.find("<![CDATA[", at)) >= 0:
         end = text.find("]]>", start)
         end = len(text) if end < 0 else end
-        parts += (_REFERENCE.sub(_reference, text[at:start]), text[start:end])
+        parts += (*_mended(text, at, start), text[start:end])
         at = end
-    return "".join([*parts, _REFERENCE.sub(_reference, text[at:])])
+    return "".join([*parts, *_mended(text, at, len(text))])
+
+
+def _mended(text: str, at: int, end: int) -> Iterator[str]:
+    while at < end:
+        stop = min(at + _PIECE, end)
+        if stop < end:
+            # No reference is cut in two.
+            stop = max(text.rfind("&", stop - _REACH, stop), stop - _REACH)
+        yield _REFERENCE.sub(_reference, text[at:stop])
+        at = stop
 
 
 def _reference(found: re.Match[str]) -> str:

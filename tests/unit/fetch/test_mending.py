@@ -44,3 +44,11 @@ def test_a_body_too_large_to_mend_stays_as_it_is():
 )
 def test_mending_takes_time_in_proportion(evil):
     mend(evil)
+
+
+@pytest.mark.parametrize("text", ["&", "&amp;", "a&nbsp;", "&CounterClockwiseContourIntegral; x"])
+def test_no_reference_is_cut_in_two_however_long_the_text_is(text):
+    times = 200_000 // len(text)
+    for before in range(len(text)):
+        body = "x" * before + text * times
+        assert mend(body.encode()) == b"x" * before + mend(text.encode()) * times
