@@ -20,7 +20,7 @@ from dayfly.errors import BadInput
 from dayfly.fetch.again import read_again
 from dayfly.fetch.cage import Cage
 from dayfly.fetch.charsets import as_utf8, page_as_utf8
-from dayfly.fetch.feeds import Feed, read_feed
+from dayfly.fetch.feeds import ITEMS, Feed, read_feed
 from dayfly.fetch.gate import Malformed, Unreadable
 from dayfly.fetch.identity import items_of
 from dayfly.fetch.jsonfeed import read_json
@@ -181,12 +181,17 @@ def _feed(text: bytes, root: str, url: str, now: float, before: Showing | None) 
     if len(text) > _CUT:
         return _document(read(text))
     try:
-        return _document(*read_again(text, root, before, read, url))
+        document = _document(*read_again(text, root, before, read, url))
     except Malformed:
         mended = mend(text)
         if mended == text:
             raise
-        return _document(*read_again(mended, root, before, read, url), malformed=True)
+    else:
+        # A parser that is fed piece by piece finds nothing more behind a bare ampersand, and does
+        # not say so before the end: what seems to be too much may be that.
+        if not document.truncated or len(document.items) >= ITEMS or (mended := mend(text)) == text:
+            return document
+    return _document(*read_again(mended, root, before, read, url), malformed=True)
 
 
 def _sitemap(text: bytes, url: str, now: float) -> Document:

@@ -5,6 +5,7 @@ import gc
 import pytest
 
 from dayfly.fetch import feeds
+from dayfly.fetch.documents import read_strictly
 from dayfly.fetch.entries import LONGEST
 from dayfly.fetch.feeds import ITEMS, Feed, read_feed
 from dayfly.fetch.gate import Malformed, Unreadable
@@ -194,6 +195,14 @@ def test_P05_texts_are_limited_all_together():
     assert 100 < len(feed.entries) < 400
     feed = read_feed(rss(*(f"<guid>{n}</guid><title>{wide}</title>" for n in range(500))), NOW)
     assert (feed.truncated, len(feed.entries)) == (False, 500)
+
+
+def test_P07_a_fault_before_many_tags_is_mended_and_not_where_the_feed_ends():
+    dense = "<description><![CDATA[" + "<td a=b>x</td>" * 100 + "]]></description>"
+    items = [f"<guid>{n}</guid>{dense}" for n in range(1200)]
+    items[3] += "<title>a & b</title>"
+    document = read_strictly(rss(*items), "auto", "", URL, NOW)
+    assert (len(document.items), document.truncated, document.malformed) == (1200, False, True)
 
 
 @pytest.mark.parametrize(
