@@ -66,7 +66,9 @@ def items_of(entries: Iterable[Entry]) -> tuple[Item, ...]:
     links = {entry.id: entry.link for entry in listed}
     if len(links) < len(listed):
         shared = {entry.id for entry in listed if entry.id and links[entry.id] != entry.link}
-    items: dict[str, Item] = {}
+    items: list[Item] = []
+    # Numbers that stand for keys: a sitemap has fifty thousand of them, and long ones.
+    seen: set[int] = set()
     for entry in listed:
         title, link = clean(entry.title), entry.link
         key = entry.id or link
@@ -77,9 +79,10 @@ def items_of(entries: Iterable[Entry]) -> tuple[Item, ...]:
             if not (title or entry.date or entry.text):
                 continue
         key = kept_key(key)
-        if key and (same := compared(key)) not in items:
-            items[same] = Item(key=key, published=entry.published, title=title, link=link)
-    return tuple(items.values())
+        if key and (number := hash(compared(key))) not in seen:
+            seen.add(number)
+            items.append(Item(key=key, published=entry.published, title=title, link=link))
+    return tuple(items)
 
 
 def kept_key(key: str) -> str:

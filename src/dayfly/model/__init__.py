@@ -2,7 +2,7 @@
 
 from dayfly.model.arrays import Array, Mask, Rows
 from dayfly.model.checks import check_harvest
-from dayfly.model.crawl import Crawl, Item, Status, compared
+from dayfly.model.crawl import Crawl, Item, Status, compared, told_as
 from dayfly.model.fleet import KINDS, Fleet, Source
 from dayfly.model.harvest import Ephemeral, Freshness, Harvest, TwoPhase
 from dayfly.model.mixed import Mixed
@@ -36,5 +36,6 @@ __all__ = [
     "check_harvest",
     "compared",
     "read_csv",
+    "told_as",
     "write_csv",
 ]

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from dayfly.errors import StoreError
 from dayfly.estimate import Estimate, Estimator
-from dayfly.model import Crawl, RobotsCopy, Status
+from dayfly.model import Crawl, RobotsCopy, Status, told_as
 from dayfly.schedule.abilities import Batching
 from dayfly.schedule.gain import keep_new
 from dayfly.schedule.manners import Rules, wait
@@ -126,6 +126,11 @@ class Writer:
         if not crawl.items and crawl.status is not Status.CHANGED:
             return crawl  # nothing was shown: most visits, and nothing to look up
         unseen = store.unseen(crawl.row, [item.key for item in crawl.items])
+        if told := {told_as(item): item.key for item in crawl.items if item.key in unseen}:
+            # Known under another id.
+            told.pop("", None)
+            again = told.keys() - store.unseen(crawl.row, list(told))
+            unseen.difference_update([told[name] for name in again])
         return keep_new(crawl, unseen, self.sources[crawl.row].source)
 
     def _update(self, crawls: Sequence[Crawl]) -> list[Estimate]:

@@ -256,7 +256,7 @@ class Store(Protocol):
         ...
 
     def unseen(self, row: int, keys: Sequence[str]) -> set[str]:
-        """Those of the keys under which no item of this source is stored.
+        """Those of the keys, or names by `told_as`, under which no item of this source is stored.
 
         The same address with http and with https is one key.
         """

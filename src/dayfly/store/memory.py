@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from msgspec.structs import replace
 
 from dayfly.errors import StaleFence, StoreError
-from dayfly.model import Crawl, RobotsCopy, compared
+from dayfly.model import Crawl, RobotsCopy, compared, told_as
 from dayfly.store.base import (
     Event,
     Funds,
@@ -119,6 +119,8 @@ class MemoryStore:
         state = State.GONE if gone else before.state
         self._sources[crawl.row] = replace(source, **listed, state=state)
         for item in crawl.items:
+            if told := told_as(item):
+                self._known.add((crawl.row, told))
             if (crawl.row, compared(item.key)) not in self._known:
                 self._known.add((crawl.row, compared(item.key)))
                 self._numbers += 1

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from dayfly.errors import StoreError
+from dayfly.model import told_as
 from dayfly.store.base import Record
 from dayfly.store.database import Database, no_source
 from dayfly.store.keys import hashes
@@ -46,6 +47,8 @@ def _record(file: Database, records: Sequence[Record], fence: int) -> None:
                 if db.execute(ask["know"], (crawl.row, key)).rowcount == 1:
                     number += 1
                     items.append(item_row(number, crawl, item))
+            told = hashes(list(filter(None, map(told_as, crawl.items))))
+            db.executemany(ask["know"], [(crawl.row, name) for name in told])
         db.executemany(ask["add_item"], items)
         if number != before:
             db.execute(ask["count_items"], (number,))

@@ -130,7 +130,8 @@ class SqliteStore:
         with self._file.reading() as db:
             found = db.execute(self._ask["unseen"], (row, numbers)).fetchall()
         unseen = {asked[place] for (place,) in found}
-        self._remembered.keep(row, set(keys) - unseen)
+        if seen := set(keys) - unseen:
+            self._remembered.keep(row, seen)
         return unseen
 
     def record(self, records: Sequence[Record], fence: int) -> None:

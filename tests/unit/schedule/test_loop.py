@@ -10,7 +10,7 @@ from tests.unit.schedule.pretend import START, Feed, make, stocked
 
 from dayfly.errors import ClockSetBack, StaleFence, StoreError
 from dayfly.learn.live import LiveEstimator
-from dayfly.model import Crawl, Status
+from dayfly.model import Crawl, Item, Status
 from dayfly.schedule import (
     Chosen,
     FastClock,
@@ -21,7 +21,7 @@ from dayfly.schedule import (
     Rules,
     Scheduler,
 )
-from dayfly.store import Listing, MemoryStore, fleet_of
+from dayfly.store import Listing, MemoryStore, SqliteStore, fleet_of
 from dayfly.store.base import State
 
 
@@ -377,3 +377,30 @@ def test_what_waits_is_told_as_people_count_it():
     source = loop.sources[0]
     assert told.waiting <= source.estimate.arrival / source.decay
     assert told.index > 0
+
+
+@pytest.mark.parametrize("kind", [MemoryStore, SqliteStore])
+def test_P11_ids_that_are_made_up_anew_each_time_bring_no_new_items(kind, tmp_path):
+    """Link, title and date tell an item where its id does not; a new one is found all the same."""
+    store = kind() if kind is MemoryStore else SqliteStore(tmp_path / "s.db")
+    loop, feed, *_ = make(n=1, store=store)
+
+    async def fetch(source) -> Crawl:
+        now = loop.clock.now()
+        feed.visits.append((now, 0))
+        shown = 50 + len(feed.visits)
+        items = tuple(
+            Item(key=f"{now}-{n}", published=START + n, title="T", link=f"http://x.example/{n}")
+            for n in range(shown)
+        )
+        return Crawl(row=0, time=now, status=Status.CHANGED, items=items, visible=shown)
+
+    feed.fetch = fetch
+    run(loop, 200.0)
+    visits = list(store.visits())
+    assert len(visits) > 10
+    assert len(list(store.items())) == 50 + len(visits)
+    if kind is SqliteStore:
+        ((known,),) = store._file.db.execute("SELECT count(*) FROM known")
+        assert known == 2 * (50 + len(visits)), "nothing grows with visits but what is new"
+    store.close()

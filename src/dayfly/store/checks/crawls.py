@@ -7,7 +7,7 @@ from collections.abc import Callable
 from msgspec.structs import replace
 
 from dayfly.errors import StoreError
-from dayfly.model import Crawl, RobotsCopy, Status
+from dayfly.model import Crawl, Item, RobotsCopy, Status, told_as
 from dayfly.store.base import Record, State, Store
 from dayfly.store.checks.made import (
     NOW,
@@ -90,6 +90,16 @@ def _items_are_stored_once(store: Store) -> None:
     assert [item.key for item in store.items(NOW + 9)] == ["late"], "since must be obeyed"
 
 
+def _another_id_makes_no_new_item(store: Store) -> None:
+    store.add([a_listing("a"), a_listing("b")])
+    item = Item(key="id-1", published=NOW, title="News", link="http://x/1")
+    crawl = replace(a_crawl(0, "plain"), items=(item,))
+    store.record([a_record(store, crawl)], store.own())
+    name = told_as(replace(item, key="id-2"))
+    assert store.unseen(0, [name, "id-2"]) == {"id-2"}, "an item is known by what it says, too"
+    assert store.unseen(1, [name]) == {name}, "in its source"
+
+
 def _encryption_makes_no_new_items(store: Store) -> None:
     store.add([a_listing("a")])
     fence = store.own()
@@ -161,6 +171,7 @@ CHECKS: tuple[Callable[[Store], None], ...] = (
     _a_batch_is_remembered_whole,
     _a_crawl_does_not_undo_the_operator,
     _items_are_stored_once,
+    _another_id_makes_no_new_item,
     _encryption_makes_no_new_items,
     _items_are_numbered,
     _visits_are_kept_in_order,
