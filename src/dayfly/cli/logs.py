@@ -8,7 +8,7 @@ from typing import Any, TextIO
 
 from dayfly.cli.output import printable
 from dayfly.model import Crawl
-from dayfly.schedule import Loop, News, Notice, Recorded
+from dayfly.schedule import Loop, News, Notice, Recorded, RobotsRead
 from dayfly.schedule.writer import STOPPED
 from dayfly.serve.vocabulary import shown_url
 
@@ -70,6 +70,12 @@ class Log:
                 self._visit(crawl)
         elif isinstance(news, Notice):
             self.say("alarm", kind=news.kind, text=news.text)
+        elif isinstance(news, RobotsRead):
+            for copy in news.copies:
+                self.say(
+                    "robots", origin=copy.origin, outcome=copy.outcome, reason=copy.reason,
+                    until_at=round(copy.expires, 1),
+                )  # fmt: skip
 
     def alarm(self, text: str) -> None:
         """Something is odd as a whole."""

@@ -228,7 +228,7 @@ async def _crawl(
     from dayfly.serve import Office, StillHouse, taken
     from dayfly.serve.crawler import Admission, crawling
     from dayfly.serve.house import active
-    from dayfly.store import SqliteStore
+    from dayfly.store import SqliteStore, place_warning, version_warning
 
     empty = f"{asked.db}: has no sources to crawl; name a file with some, or dayfly sources add"
     admission = Admission(asked)
@@ -243,6 +243,8 @@ async def _crawl(
             n = len(active(store.sources()))
             if not n:
                 raise BadInput(empty)
+            for warning in filter(None, (version_warning(), place_warning(asked.db))):
+                click.echo(f"dayfly: {warning}", err=True)
             end = math.inf if seconds is None else time.monotonic() + seconds
             odd = ""
             while True:

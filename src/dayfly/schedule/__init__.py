@@ -6,7 +6,7 @@ from dayfly.schedule.gain import keep_new
 from dayfly.schedule.limits import Limits
 from dayfly.schedule.loop import Loop
 from dayfly.schedule.manners import Rules
-from dayfly.schedule.news import Chosen, Counts, News, Notice, Recorded
+from dayfly.schedule.news import Chosen, Counts, News, Notice, Recorded, RobotsRead
 from dayfly.schedule.pressure import Pressure
 from dayfly.schedule.promise import Promise
 from dayfly.schedule.resume import resume
@@ -28,6 +28,7 @@ __all__ = [
     "Pressure",
     "Promise",
     "Recorded",
+    "RobotsRead",
     "Rules",
     "Scheduler",
     "SystemClock",

@@ -20,7 +20,7 @@ from dayfly.schedule.clock import Clock, nap
 from dayfly.schedule.forecast import Explanation
 from dayfly.schedule.ledger import Ledger
 from dayfly.schedule.manners import Rules
-from dayfly.schedule.news import Chosen, Counts, News
+from dayfly.schedule.news import Chosen, Counts, News, RobotsRead
 from dayfly.schedule.repeats import Repeats
 from dayfly.schedule.scheduler import Scheduler
 from dayfly.schedule.scribe import Scribe
@@ -95,6 +95,8 @@ class Loop:
         self._wake = asyncio.Event()
         self._stopping = self._hungry = False
         self._blind: Exception | None = None
+        #: Copies of robots.txt that are stored with the batch in hand.
+        self._read: Sequence[RobotsCopy] = ()
 
     # What it knows.
 
@@ -255,6 +257,8 @@ class Loop:
 
     def _stored(self, records: Sequence[Record]) -> None:
         self._ledger.stored(records)
+        if self._read:
+            self.tell(RobotsRead(time=self.clock.now(), copies=tuple(self._read)))
         if self._visiting.suspects:
             self._wake.set()
 
@@ -263,4 +267,5 @@ class Loop:
 
     def _copies(self) -> Sequence[RobotsCopy]:
         robots = getattr(self._fetcher, "robots", None)
-        return [] if robots is None else robots.news()
+        self._read = [] if robots is None else robots.news()
+        return self._read

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dayfly.model import Crawl, Status
+from dayfly.model import Crawl, RobotsCopy, Status
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,8 +36,16 @@ class Notice:
     text: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RobotsRead:
+    """These copies of robots.txt are new, and stored; some say that there is none."""
+
+    time: float
+    copies: tuple[RobotsCopy, ...]
+
+
 #: What a watcher is told.
-News = Chosen | Recorded | Notice
+News = Chosen | Recorded | Notice | RobotsRead
 
 
 @dataclass(slots=True, kw_only=True)

@@ -10,8 +10,8 @@ import pytest
 from dayfly.cli.live import LiveView
 from dayfly.cli.logs import Log
 from dayfly.cli.options import rate
-from dayfly.model import Crawl, Item, Status
-from dayfly.schedule import ManualClock, Notice, Recorded, Rules, resume
+from dayfly.model import Crawl, Item, RobotsCopy, Status
+from dayfly.schedule import ManualClock, Notice, Recorded, RobotsRead, Rules, resume
 from dayfly.store import Listing, MemoryStore
 
 SECRET = "tellnobody"
@@ -129,6 +129,20 @@ def test_the_log_has_one_line_per_event_as_text():
     )
     assert SECRET not in out.getvalue()
     assert out.getvalue().replace("\n", "").isprintable()
+
+
+def test_C02_the_log_tells_where_there_is_no_robots_txt():
+    out = io.StringIO()
+    log = Log("json", out, lambda: 1.8e9)
+    copy = RobotsCopy(
+        origin="https://x.example:443", outcome="absent", fetched=1.8e9, expires=1.8e9 + 600,
+        reason="http 403",
+    )  # fmt: skip
+    log.tell(RobotsRead(time=1.8e9, copies=(copy,)))
+    assert json.loads(out.getvalue()) == {
+        "event": "robots", "at": 1.8e9, "origin": "https://x.example:443", "outcome": "absent",
+        "reason": "http 403", "until_at": 1.8e9 + 600,
+    }  # fmt: skip
 
 
 def test_A11_the_log_as_json_holds_no_secret():

@@ -215,6 +215,15 @@ def test_D05_a_run_whose_clock_was_far_ahead_starts_anew_by_itself(here, monkeyp
     assert len(made) == 2
 
 
+def test_D10_a_release_of_sqlite_that_can_lose_data_is_warned_of_at_the_start(here, monkeypatch):
+    monkeypatch.setattr("sqlite3.sqlite_version_info", (3, 40, 1))
+    (here / "list.txt").write_text("http://10.0.0.1/feed\n")
+    given = ["--budget", "60/min", "--contact", "https://example.org/", "--log", "json", "--once"]
+    result = invoke("run", "list.txt", *given)
+    assert result.exit_code == 0, result.output
+    assert "dayfly: SQLite 3.40.1 can lose committed data" in result.stderr
+
+
 def test_a_dry_run_knows_what_an_allowance_lets_in(here):
     (here / "list.txt").write_text("http://10.0.0.1/feed\n")
     given = ["--budget", "60/min", "--contact", "https://example.org/"]

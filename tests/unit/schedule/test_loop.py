@@ -10,7 +10,7 @@ from tests.unit.schedule.pretend import START, Feed, make, stocked
 
 from dayfly.errors import ClockSetBack, StaleFence, StoreError
 from dayfly.learn.live import LiveEstimator
-from dayfly.model import Crawl, Item, Status
+from dayfly.model import Crawl, Item, RobotsCopy, Status
 from dayfly.schedule import (
     Chosen,
     FastClock,
@@ -18,6 +18,7 @@ from dayfly.schedule import (
     ManualClock,
     Notice,
     Recorded,
+    RobotsRead,
     Rules,
     Scheduler,
 )
@@ -404,3 +405,22 @@ def test_P11_ids_that_are_made_up_anew_each_time_bring_no_new_items(kind, tmp_pa
         ((known,),) = store._file.db.execute("SELECT count(*) FROM known")
         assert known == 2 * (50 + len(visits)), "nothing grows with visits but what is new"
     store.close()
+
+
+def test_C02_copies_of_robots_txt_are_told_once_they_are_stored():
+    class Robots:
+        def __init__(self):
+            said = {"outcome": "absent", "reason": "http 404", "fetched": START}
+            self.copies = [RobotsCopy(origin="http://h0.example:80", expires=START + 60, **said)]
+
+        def news(self):
+            found, self.copies = self.copies, []
+            return found
+
+    news = []
+    loop, feed, store, *_ = make(n=1, watch=news.append)
+    feed.robots = Robots()
+    run(loop, 20.0)
+    told = [one for one in news if isinstance(one, RobotsRead)]
+    assert [copy.reason for one in told for copy in one.copies] == ["http 404"]
+    assert [copy.origin for copy in store.robots()] == ["http://h0.example:80"]
