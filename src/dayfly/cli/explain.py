@@ -9,7 +9,7 @@ import click
 
 from dayfly.cli import database, options
 from dayfly.cli.database import show_instant, show_since
-from dayfly.cli.source_tables import showed_nothing
+from dayfly.cli.source_tables import result_of, showed_nothing
 from dayfly.units import show_duration, show_rate
 
 
@@ -55,7 +55,7 @@ def _print(answer: dict[str, Any]) -> None:
             (
                 [
                     show_since(visit["ended_at"], now),
-                    " ".join(filter(None, (visit["status"], visit["reason"]))),
+                    result_of(visit),
                     f"{visit['value']:.3g}",
                     show_duration(visit["took_s"]),
                     f"{visit['wire_bytes']:,}",

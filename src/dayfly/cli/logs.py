@@ -91,6 +91,7 @@ class Log:
             reason=crawl.reason,
             items=len(crawl.items) if crawl.answered else None,
             value=round(crawl.value, 6) if crawl.items else None,
+            truncated=True if crawl.truncated else None,
             took_s=round(crawl.took_s, 3) if crawl.took_s else None,  # nobody knows
             wire_bytes=crawl.wire_bytes,
             not_before_at=source.not_before and round(source.not_before, 1),

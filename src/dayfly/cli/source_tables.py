@@ -51,7 +51,7 @@ def print_source(source: dict[str, Any], now: float) -> None:
         (
             [
                 show_since(visit["ended_at"], now),
-                " ".join(filter(None, (visit["status"], visit["reason"]))),
+                result_of(visit),
                 str(visit["visible"]),
                 show_duration(visit["took_s"]),
             ]
@@ -59,6 +59,12 @@ def print_source(source: dict[str, Any], now: float) -> None:
         ),
         texts=2,
     )
+
+
+def result_of(visit: dict[str, Any]) -> str:
+    """How a visit ended, and whether there was more than was read."""
+    said = " ".join(filter(None, (visit["status"], visit["reason"])))
+    return f"{said} (only a part was read)" if visit["truncated"] else said
 
 
 def state_of(source: dict[str, Any]) -> str:

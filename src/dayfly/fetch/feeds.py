@@ -8,10 +8,11 @@ a large one is read piece by piece, and each item is forgotten when it has been 
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from dayfly.fetch.entries import LONGEST, TEXTS, EntryReader, shorten, weight_of
 from dayfly.fetch.gate import fed_up, pass_gate, pull_parser, refusal
@@ -21,11 +22,15 @@ from dayfly.fetch.vocabulary import TITLE, use_of
 if TYPE_CHECKING:
     from lxml.etree import XMLPullParser, _Element
 
+_T = TypeVar("_T")
+
 #: So much of a feed is read; a document that has more is called truncated. Tags and attributes are
 #: counted because they take some hundred bytes each, however cheap they are to send: in the whole
 #: document, because their names are kept, and since the last item, because until it ends they are
 #: all there; as are all bytes since then.
 ITEMS, _TAGS, _ATTRIBUTES, _PARTS, SPAN = 2000, 400_000, 200_000, 150_000, 12 << 20
+#: Of a longer list its beginning and its end: some have the newest first, some last.
+HALF = ITEMS // 2
 #: Shorter bodies are read at once: they cannot hold too many tags, nor a text that is too long.
 _SHORT = LONGEST
 _PIECE = 1 << 18
@@ -87,10 +92,20 @@ def _at_once(body: bytes, feed: Feed, now: float, url: str) -> _Element:
     from lxml import etree
 
     root = etree.fromstring(body, etree.XMLParser(**strict()), base_url=url or None)
-    reader, items = EntryReader(root.tag, now, url), _own_items(root)
-    feed.entries = [reader.read(item) for item in islice(items, ITEMS)]
-    feed.truncated = next(items, None) is not None
+    reader, items = EntryReader(root.tag, now, url), list(_own_items(root))
+    feed.truncated = len(items) > ITEMS
+    feed.entries = [reader.read(item) for item in both_ends(items)]
     return root
+
+
+def both_ends(items: list[_T]) -> list[_T]:
+    """All of them, or the first and the last of very many.
+
+    >>> some = both_ends(list(range(5000)))
+    >>> len(some), some[0], some[-1]
+    (2000, 0, 4999)
+    """
+    return items if len(items) <= ITEMS else items[:HALF] + items[-HALF:]
 
 
 def _own_items(root: _Element) -> Iterator[_Element]:
@@ -109,6 +124,7 @@ def _by_pieces(body: bytes, feed: Feed, now: float, url: str) -> _Element:
 def _fed(parser: XMLPullParser, body: bytes, feed: Feed, now: float, url: str) -> _Element:
     tags = attributes = parts = 0
     room = TEXTS
+    latest: deque[Entry] = deque()
     root = reader = None
     last = 0
     for start in range(0, len(body), _PIECE):
@@ -126,20 +142,26 @@ def _fed(parser: XMLPullParser, body: bytes, feed: Feed, now: float, url: str) -
             if start - last >= LONGEST:
                 shorten(item)
             entry = reader.read(item)
-            room -= weight_of(entry)
-            if len(feed.entries) == ITEMS or room < 0:
-                feed.truncated = True
-                return root
-            feed.entries.append(entry)
             item.clear()
             last, parts = start, sum(here)
+            room -= weight_of(entry)
+            if len(latest) == HALF or (room < 0 and latest):
+                feed.truncated = True
+                room += weight_of(latest.popleft())
+            if room < 0:
+                break
+            (feed.entries if len(feed.entries) < HALF else latest).append(entry)
         few = tags <= _TAGS and attributes <= _ATTRIBUTES and parts <= _PARTS
-        if not few or start - last > SPAN:
+        if room < 0 or not few or start - last > SPAN:
             if root is None:
                 raise fed_up(parser, "so many tags, attributes or bytes and no item")
             feed.truncated = True
-            return root
-    return parser.close()
+            break
+    else:
+        root = parser.close()
+    feed.entries += latest
+    assert root is not None
+    return root
 
 
 def _describe(feed: Feed, root: str, channel: _Element) -> None:

@@ -65,7 +65,7 @@ def read_feed(body: bytes, items: int) -> dict[str, Any]:
         "title": _text(found["feed"], "title"),
         "ttl": _text(found["feed"], "ttl"),
         "truncated": len(entries) > items,
-        "entries": [_entry(entry) for entry in entries[:items]],
+        "entries": [_entry(entry) for entry in _both_ends(entries, items)],
     }
 
 
@@ -77,8 +77,14 @@ def read_page(body: bytes, items: int, select: dict[str, str]) -> dict[str, Any]
     return {
         "title": title.text()[:_LONGEST] if title is not None else "",
         "truncated": len(found) > items,
-        "entries": [_part(node, select) for node in found[:items]],
+        "entries": [_part(node, select) for node in _both_ends(found, items)],
     }
+
+
+def _both_ends(found: list[Any], items: int) -> list[Any]:
+    """Of very many the first and the last: some lists have the newest first, some last."""
+    half = items // 2
+    return found if len(found) <= items else found[:half] + found[-half:]
 
 
 def _part(node: LexborNode, select: dict[str, str]) -> dict[str, str]:

@@ -12,7 +12,7 @@ import msgspec
 
 from dayfly.fetch.dates import instant
 from dayfly.fetch.entries import TEXTS, short_title, weight_of
-from dayfly.fetch.feeds import ITEMS, Feed
+from dayfly.fetch.feeds import ITEMS, Feed, both_ends
 from dayfly.fetch.gate import Unreadable
 from dayfly.fetch.identity import Entry, clean, web_link
 
@@ -72,7 +72,7 @@ def read_json(body: bytes, url: str, now: float) -> Feed:
         raise Unreadable("not a feed: JSON, but no JSON Feed")
     feed = Feed(title=clean(_text(found.title)), truncated=len(found.items) > ITEMS)
     room = TEXTS
-    for raw in found.items[:ITEMS]:
+    for raw in both_ends(found.items):
         try:
             item = _ITEMS.decode(raw)
         except (msgspec.MsgspecError, ValueError, RecursionError):

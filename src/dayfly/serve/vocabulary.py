@@ -159,6 +159,7 @@ def shown_visit(visit: Crawl) -> dict[str, Any]:
         "status": str(visit.status),
         "reason": visit.reason,
         "visible": visit.visible,
+        "truncated": visit.truncated,
         "value": visit.value,
         "cost": visit.cost,
         "wire_bytes": visit.wire_bytes,

@@ -150,6 +150,26 @@ def test_P04_a_million_levels_and_a_hundred_thousand_attributes_are_bounded(read
     assert cpu_s() - before < 2
 
 
+@pytest.mark.parametrize("length", [10, 500])
+def test_P05_of_a_long_list_both_ends_are_read(read, length):
+    """Some have the newest first, some last; short ones are read at once, long ones by pieces."""
+    texts = [f"<guid>{n}</guid><description>{'x' * length}</description>" for n in range(5000)]
+    parts = ",".join(f'{{"id": "{n}", "summary": "{"x" * length}"}}' for n in range(5000))
+    feed = f'{{"version": "https://jsonfeed.org/version/1", "items": [{parts}]}}'.encode()
+    # The tolerant reader has the last word where there is a fault, unless it is too much for it.
+    fault = rss(*texts).replace(b"<guid>7<", b"<br><guid>7<")
+    for body in (rss(*texts), feed, *[fault][: length < 100]):
+        document = read(body)
+        found = [int(item.key) for item in document.items]
+        assert (found[0], len(found), document.truncated) == (0, 2000, True)
+        assert max(found) == 4999
+        assert found == [*range(1000), *range(4000, 5000)]
+    document = read(rss(*texts[:2000]))
+    assert ([int(item.key) for item in document.items], document.truncated) == (
+        list(range(2000)), False,
+    )  # fmt: skip
+
+
 def test_P05_too_many_items_are_cut_and_it_shows(read):
     document = read(rss(*(f"<guid>{n}</guid>" for n in range(100_000))))
     assert (len(document.items), document.truncated) == (2000, True)
