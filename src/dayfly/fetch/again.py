@@ -25,6 +25,7 @@ from dayfly.fetch.feeds import ITEMS, Feed
 from dayfly.fetch.gate import Unreadable
 from dayfly.fetch.identity import kept_key
 from dayfly.fetch.shown import Showing
+from dayfly.model import compared
 
 #: How items begin and end, by the name of the first element. Others are read whole each time.
 _MARKS = {
@@ -148,7 +149,7 @@ def _names(feed: Feed, text: bytes, pieces: int) -> list[int] | None:
     """
     if feed.truncated or len(feed.entries) != pieces:
         return None
-    names = [kept_key(entry.id or entry.link) for entry in feed.entries]
+    names = [compared(kept_key(entry.id or entry.link)) for entry in feed.entries]
     looks = sum(1 for _ in islice(_LOOKS.finditer(text), pieces + 1))
     if looks != pieces or len(set(names)) < pieces or "" in names:
         return None

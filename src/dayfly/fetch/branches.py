@@ -15,7 +15,7 @@ from dayfly.fetch.documents import Document, Unreadable
 from dayfly.fetch.errors import FetchError
 from dayfly.fetch.urls import Forbidden, check_url
 from dayfly.fetch.web import Answer
-from dayfly.model import Item
+from dayfly.model import Item, compared
 
 #: Files that one visit reads beside the index, and how deep indexes of indexes may go.
 _FILES, _DEPTH = 4, 3
@@ -76,7 +76,9 @@ class Walk:
                 self.wire += answer.wire_bytes
                 self.unpacked += len(answer.body)
                 if answer.status != 200:
-                    if answer.status in _SLOWER:
+                    # A redirect comes here only if it asks to be followed later.
+                    later = answer.status < 400 and "Retry-After" in answer.headers
+                    if later or answer.status in _SLOWER:
                         self.enough = answer
                     raise FetchError(f"http {answer.status}")
                 document = await self.read(answer)
@@ -96,7 +98,7 @@ class Walk:
             if len(self.items) >= _ITEMS:
                 self.truncated = True
                 break
-            self.items.setdefault(item.key, item)
+            self.items.setdefault(compared(item.key), item)
         self.truncated = self.truncated or document.truncated
         self.malformed = self.malformed or document.malformed
 
