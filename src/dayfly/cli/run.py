@@ -243,8 +243,6 @@ async def _crawl(
             n = len(active(store.sources()))
             if not n:
                 raise BadInput(empty)
-            for warning in filter(None, (version_warning(), place_warning(asked.db))):
-                click.echo(f"dayfly: {warning}", err=True)
             end = math.inf if seconds is None else time.monotonic() + seconds
             odd = ""
             while True:
@@ -252,6 +250,8 @@ async def _crawl(
                 try:
                     async with crawling(asked, store, told.tell, told.alarm) as loop:
                         told.begin(loop, _title(asked, budget, n, added), budget, n, added)
+                        for warning in filter(None, (version_warning(), place_warning(asked.db))):
+                            told.warn(warning)
                         if odd:
                             told.alarm(odd)
                         until = loop.clock.now() + end - time.monotonic()

@@ -133,6 +133,13 @@ class Watch:
         if watcher is not None:
             watcher.alarm(text)
 
+    def warn(self, text: str) -> None:
+        """Something to know from the start on."""
+        if self._log is not None:
+            self._log.say("warning", text=text)
+        elif self._view is not None:
+            self._view.alarm(text)
+
     def stopping(self, why: str) -> None:
         """Asked to end."""
         if self._log is not None:

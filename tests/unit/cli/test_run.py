@@ -221,7 +221,9 @@ def test_D10_a_release_of_sqlite_that_can_lose_data_is_warned_of_at_the_start(he
     given = ["--budget", "60/min", "--contact", "https://example.org/", "--log", "json", "--once"]
     result = invoke("run", "list.txt", *given)
     assert result.exit_code == 0, result.output
-    assert "dayfly: SQLite 3.40.1 can lose committed data" in result.stderr
+    told = [json.loads(line) for line in result.stdout.splitlines()]
+    (warning,) = [line["text"] for line in told if line["event"] == "warning"]
+    assert warning.startswith("SQLite 3.40.1 can lose committed data")
 
 
 def test_a_dry_run_knows_what_an_allowance_lets_in(here):
