@@ -104,12 +104,15 @@ class _Look:
         more = True
         while more:
             found: list[dict[str, Any]] = []
+            last = self._last
             with reach(self.db) as office:
                 self.beside = isinstance(office, Remote)
                 while more and len(found) < _AT_ONCE:
-                    answer = office.ask("items", since=since, after=self._last, **self._query)
-                    self._last, more = answer["last"], answer["more"]
+                    answer = office.ask("items", since=since, after=last, **self._query)
+                    last, more = answer["last"], answer["more"]
                     found += answer["items"]
+            # Only now: if the crawler ends in between, all of it is asked for again.
+            self._last = last
             for item in found:
                 if self._once is None or self._once.new(item):
                     yield item

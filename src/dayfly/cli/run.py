@@ -259,6 +259,8 @@ async def _crawl(
                             await run_watched(loop, told, until, once)
                         return told.end(loop)
                 except ClockSetBack as error:
+                    if told.asked_to_stop:
+                        return told.end(loop)
                     # All that was seen is stored; what lies in the future is read as just now.
                     odd, added = str(error), 0
         finally:

@@ -25,13 +25,13 @@ async def run_watched(loop: Loop, told: Watch, until: float | None, once: bool) 
     """Run the loop until then, or until a signal; with `once` until everybody was visited."""
     from dayfly.serve.errand import Errand
 
-    signals = _Signals(loop, told)
-    beside = [asyncio.ensure_future(told.draw())]
-    if once:
-        told.errand = Errand(loop)
-        beside.append(asyncio.ensure_future(told.errand.run()))
+    beside: list[asyncio.Future[None]] = []
     try:
-        with signals:
+        with _Signals(loop, told):
+            beside.append(asyncio.ensure_future(told.draw()))
+            if once:
+                told.errand = Errand(loop)
+                beside.append(asyncio.ensure_future(told.errand.run()))
             await loop.run(until)
     finally:
         for task in beside:
@@ -82,6 +82,7 @@ class Watch:
         self._screen: Any = None
         self._loop: Loop | None = None
         self.errand: Any = None
+        self.asked_to_stop = False
 
     def begin(self, loop: Loop, title: str, budget: Budget, n: int, new: int) -> None:
         """The loop is ready."""
@@ -142,6 +143,7 @@ class Watch:
 
     def stopping(self, why: str) -> None:
         """Asked to end."""
+        self.asked_to_stop = True
         if self._log is not None:
             self._log.say("stopping", why=why)
         elif self._view is not None:

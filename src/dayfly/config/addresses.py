@@ -13,11 +13,11 @@ from dayfly.serve.listable import id_of
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/*")
 #: A host, perhaps with a port, and a path behind it: an @ in that is no secret.
-_PLAIN = re.compile(r"[\w.-]+(?::\d+)?[/?#]")
+_PLAIN = re.compile(r"(?:[\w.-]+|\[[0-9A-Fa-f:.]+\])(?::\d+)?[/?#]")
 #: User and password where nobody can mistake where they end.
 _CREDENTIALS = re.compile(r"^(https?://)([A-Za-z0-9._~!$&'()*+,;=%-]+)(?::([^\s@/?#\\]*))?@", re.I)
 #: The same without a scheme, where there is nothing but an address in the text.
-_LOOSE = re.compile(r"^[^\s/@:]+:[^\s/@]+@(?=[^\s@]+$)")
+_LOOSE = re.compile(r"^[^\s/@:]+:[^\s/@]+@(?=[\w-]+(?:\.[\w-]+)+[^\s@]*$)")
 #: Readers write it before an address, or in the place of its scheme.
 _FEED = re.compile(r"^feed:(?://(?!/))?(?P<rest>(?:https?://)?)", re.I)
 _SITE = re.compile(r"^[\w-]+(\.[\w-]+)+(:\d+)?([/?#]|$)")

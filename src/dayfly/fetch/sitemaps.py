@@ -22,9 +22,11 @@ if TYPE_CHECKING:
     from lxml.etree import XMLPullParser, _Element
 
 ADDRESSES = 50_000
-#: More tags than this for one address is not a sitemap; and no honest one has so many in all, at
-#: the length of a body. Their names are kept until the end.
-_TAGS, _ALL_TAGS = 50_000, 800_000
+#: More tags than this for one address is not a sitemap. Names of tags and attributes are kept until
+#: the end: beyond so many of them, only those are counted that are different within a piece, and no
+#: honest sitemap has so many of these.
+_TAGS, _COUNTED, _NAMES = 50_000, 200_000, 800_000
+_NAME = re.compile(rb"""<([^\s<>/=]+)|\s([^\s<>=/'"]+)=""")
 _PIECE = 1 << 16
 _MARKUP = re.compile(rb"\s*+<")
 
@@ -74,10 +76,9 @@ def _elements(parser: XMLPullParser, body: bytes) -> Iterator[_Element]:
         piece = body[start : start + _PIECE]
         tags += piece.count(b"<") + piece.count(b"=")
         if len(body) > LONGEST:
-            total += piece.count(b"<") - piece.count(b"</")
-            total += piece.count(b'="') + piece.count(b"='")
-            if total > _ALL_TAGS:
-                raise Unreadable(f"hostile: more than {_ALL_TAGS} tags and attributes")
+            total += _names_in(piece, all_=total <= _COUNTED)
+            if total > _NAMES:
+                raise Unreadable(f"hostile: more than {_NAMES} names of tags and attributes")
         parser.feed(piece)
         for _, element in parser.read_events():
             parent = element.getparent()
@@ -95,6 +96,14 @@ def _elements(parser: XMLPullParser, body: bytes) -> Iterator[_Element]:
         if start - last > SPAN:
             raise fed_up(parser, f"more than {SPAN} bytes for one address")
     parser.close()
+
+
+def _names_in(piece: bytes, all_: bool) -> int:
+    """How many names of tags and attributes, or different ones, a piece has."""
+    if not all_:
+        return len(set(_NAME.findall(piece)))
+    tags = piece.count(b"<") - piece.count(b"</")
+    return tags + piece.count(b'="') + piece.count(b"='")
 
 
 def _take(element: _Element, found: Sitemap, url: str, now: float) -> None:

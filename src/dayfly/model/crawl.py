@@ -43,8 +43,8 @@ def compared(key: str) -> str:
 def told_as(item: Item) -> str:
     """What an item is known by beside its key; empty where its key is all that tells it.
 
-    Some feeds make up new ids each time they are asked. An item that has the link, the title and
-    the date of one that is known is that one, whatever its id.
+    Some feeds make up new ids each time they are asked. Where no id is known, an item that has the
+    link, the title and the date of one that is known is that one.
 
     >>> told_as(Item(key="7", published=1.8e9, title="News", link="https://example.org/7"))
     '1800000000 https://example.org/7 News'
@@ -53,7 +53,7 @@ def told_as(item: Item) -> str:
     """
     if item.published is None or not item.link or item.link == item.key:
         return ""
-    return f"{item.published:.0f} {item.link} {item.title}"
+    return f"{item.published:.0f} {compared(item.link)} {item.title}"
 
 
 class Crawl(Struct, frozen=True, kw_only=True, gc=False):

@@ -29,7 +29,7 @@ from dayfly.schedule.writer import Writer
 from dayfly.store import Listing, Record, Store, StoredSource
 
 #: After `stop` visits may take so long to end, and the writing so long after that.
-_GRACE_S, _LAST_WORDS_S = 6.0, 3.0
+_GRACE_S, _LAST_WORDS_S = 4.0, 3.0
 #: So many visits may have ended and not be stored before nobody new is visited.
 _BACKLOG = 1000
 _T = TypeVar("_T")
@@ -200,7 +200,7 @@ class Loop:
                 scribe.exception()  # heard, also where another error ends us
         if done:
             scribe.result()
-        elif unstored := self._scribe.noted - self._writer.written:
+        elif (unstored := self._scribe.noted - self._writer.written) > 0:
             raise StoreError(
                 f"{unstored} visits could not be stored in time; they are made again at the next"
                 " start"
@@ -235,7 +235,7 @@ class Loop:
         """Choose as many as there is room for, and set out."""
         self._ledger.pass_time(now)
         visiting = self._visiting
-        # Suspects wait for each other; nobody else waits for them.
+        # Suspects wait for each other; those of other hosts do not wait for them.
         room = self._parallel - len(visiting.under_way)
         if room <= 0 or self._scribe.trouble or self._scribe.backlog > _BACKLOG:
             self._hungry = True

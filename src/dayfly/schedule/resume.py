@@ -18,7 +18,15 @@ from dayfly.schedule.loop import Loop
 from dayfly.schedule.manners import Rules
 from dayfly.schedule.news import News, Notice
 from dayfly.schedule.scheduler import Scheduler
-from dayfly.store.base import HostState, State, Store, StoredSource, check_numbers, fleet_of
+from dayfly.store.base import (
+    HostState,
+    Listing,
+    State,
+    Store,
+    StoredSource,
+    check_numbers,
+    fleet_of,
+)
 from dayfly.store.pauses import is_pause
 
 _DAY = 86400.0
@@ -119,7 +127,7 @@ def _peace(
     astray = {name for name, at in until.items() if at > now + _LONGEST_WAIT}
     until.update(dict.fromkeys(astray, now))
     for source in sources:
-        if source.host in astray and source.why_not == "Retry-After" and source.not_before:
+        if source.host in astray and "Retry-After" in source.why_not and source.not_before:
             until[source.host] = max(until[source.host], source.not_before)
         last = now if source.row in lost else source.last_crawl
         if source.host and last is not None:
@@ -136,14 +144,7 @@ def _belief(
     rules: Rules,
 ) -> Estimator:
     """What was learnt so far; what sources share is found anew from what is remembered of each."""
-    for source in sources:
-        try:
-            check_numbers(source)
-        except BadInput as error:
-            raise BadInput(
-                f"source {source.id!r}: {error}; import it again, with --update"
-            ) from None
-    fleet = fleet_of(sources)
+    fleet = fleet_of(_sound(source) for source in sources)
     belief = (
         LiveEstimator(fleet, budget=budget, least=rules.min_interval)
         if make is None
@@ -155,6 +156,18 @@ def _belief(
     if isinstance(belief, Refitting):
         belief.refit()
     return belief
+
+
+def _sound(source: StoredSource) -> Listing:
+    """The source, if its numbers make sense; of one that was removed they do not matter."""
+    try:
+        check_numbers(source)
+    except BadInput as error:
+        if source.state is State.REMOVED:
+            return Listing(id=source.id, url=source.url, host=source.host)
+        said = "import it again with --update, or remove it"
+        raise BadInput(f"source {source.id!r}: {error}; {said}") from None
+    return source
 
 
 def _lost(source: StoredSource, now: float, rules: Rules) -> StoredSource:
@@ -174,11 +187,12 @@ def _settled(source: StoredSource, now: float, rules: Rules) -> StoredSource:
     A visit that lies in the future was noted by a clock that was ahead. It happened just now, as
     far as anybody knows, and the wait after it begins now.
     """
-    last, until = source.last_crawl, source.not_before
+    last, until, paused = source.last_crawl, source.not_before, is_pause(source.why_not)
     if last is not None and last > now:
-        wait = None if until is None else now + max(until - last, 0.0)
-        return replace(source, last_crawl=now, not_before=wait)
-    if until is None or is_pause(source.why_not):
+        if until is not None and not paused:
+            until = now + max(until - last, 0.0)
+        return replace(source, last_crawl=now, not_before=until)
+    if until is None or paused:
         return source
     longest = now + max(_least(source, rules), 1.25 * rules.backoff_cap, _LONGEST_WAIT)
     return source if until <= longest else replace(source, not_before=longest)

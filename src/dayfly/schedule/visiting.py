@@ -102,10 +102,12 @@ class Visiting:
         except BaseException:
             self._give_back(rows)
             raise
-        unwanted = [row for row in rows if not self._still_wanted(row)]
+        unwanted = []
         for row in rows:
-            if row not in unwanted:
+            if self._still_wanted(row):
                 self.under_way[row] = asyncio.ensure_future(self._visit(row))
+            else:
+                unwanted.append(row)
         if unwanted:
             self._give_back(unwanted)
             await self._scribe.patiently(lambda: self._writer.release(unwanted))

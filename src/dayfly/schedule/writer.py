@@ -126,11 +126,12 @@ class Writer:
         if not crawl.items and crawl.status is not Status.CHANGED:
             return crawl  # nothing was shown: most visits, and nothing to look up
         unseen = store.unseen(crawl.row, [item.key for item in crawl.items])
-        if told := {told_as(item): item.key for item in crawl.items if item.key in unseen}:
-            # Known under another id.
-            told.pop("", None)
-            again = told.keys() - store.unseen(crawl.row, list(told))
-            unseen.difference_update([told[name] for name in again])
+        if unseen and len(unseen) >= crawl.visible:
+            # Nothing that is shown is known by its id: perhaps they are made up anew each time.
+            told = {item.key: told_as(item) for item in crawl.items}
+            names = set(filter(None, told.values()))
+            again = names - store.unseen(crawl.row, list(names))
+            unseen.difference_update(key for key, name in told.items() if name in again)
         return keep_new(crawl, unseen, self.sources[crawl.row].source)
 
     def _update(self, crawls: Sequence[Crawl]) -> list[Estimate]:

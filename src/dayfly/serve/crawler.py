@@ -27,7 +27,7 @@ from dayfly.store import Listing, SqliteStore, StoredSource
 
 _DAY = 86400.0
 #: Seconds that the last delivery may take when a run ends.
-_LAST_WORDS = 3.0
+_LAST_WORDS = 1.5
 #: Seconds until what failed beside the crawl is begun again.
 _AGAIN = 60.0
 

@@ -17,7 +17,7 @@ _BREATH = 0.2
 #: Seconds after the start until the first time.
 _FIRST = 300.0
 #: Seconds for which a run that ends waits for it.
-_LAST_WORDS = 2.0
+_LAST_WORDS = 1.0
 
 
 class Retention:

@@ -196,8 +196,8 @@ class Database:
                 ((busy, _, _),) = self.db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
                 time.sleep(0.01 * busy)
         finally:
+            self._log_limit = self._log + _LOG_MORE if busy else _LOG_LONG
             self.db.execute(f"PRAGMA busy_timeout = {int(_PATIENCE * 1000)}")
-        self._log_limit = self._log + _LOG_MORE if busy else _LOG_LONG
 
     def check(self, fence: int | None) -> int:
         """Refuse a stale fence; the answer is how many items there ever were.
@@ -229,9 +229,10 @@ class Database:
             try:
                 status = os.stat(name)
                 found.append((status.st_dev, status.st_ino))
-                self._log = status.st_size
             except OSError:
                 found.append((0, 0))
+            else:
+                self._log = status.st_size  # the log comes last
         return found
 
 

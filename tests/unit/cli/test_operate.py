@@ -331,3 +331,33 @@ def test_settings_that_cannot_be_read_are_told_even_where_they_are_not_needed(in
         "stats", "--db", "dayfly.db", "--config", "nowhere.toml", code=1
     )
     invoke("stats", "--db", "dayfly.db", "--config", ".", code=1)
+
+
+def test_what_was_read_when_the_crawler_ended_is_read_again(monkeypatch):
+    """It was asked for in several answers, and the last of them never came."""
+    from contextlib import contextmanager
+
+    from dayfly.cli.items import _Look
+    from dayfly.errors import StoreError
+
+    answers = [
+        {"items": [1, 2], "last": 2, "more": True}, StoreError("the crawler went away"),
+        {"items": [1, 2], "last": 2, "more": True}, {"items": [3], "last": 3, "more": False},
+    ]  # fmt: skip
+
+    class Office:
+        def ask(self, what, *, since, after, **query):
+            answer = answers.pop(0)
+            if isinstance(answer, Exception):
+                raise answer
+            return answer
+
+    @contextmanager
+    def reach(db):
+        yield Office()
+
+    monkeypatch.setattr("dayfly.serve.reach", reach)
+    look = _Look("d.db", {}, unique=False)
+    with pytest.raises(StoreError):
+        list(look.read(0.0))
+    assert list(look.read(0.0)) == [1, 2, 3]

@@ -215,6 +215,29 @@ def test_D05_a_run_whose_clock_was_far_ahead_starts_anew_by_itself(here, monkeyp
     assert len(made) == 2
 
 
+def test_D05_a_run_that_is_told_to_stop_while_it_starts_anew_stops(here, monkeypatch):
+    from dayfly.cli import watching
+
+    def clock():
+        ahead = [10 * 365 * 86400.0]
+        made = SystemClock(lambda: time.time() + ahead[0])
+        ahead[0] = 0.0
+        return made
+
+    async def told_to_stop(loop, told, until, once):
+        told.stopping("SIGTERM")
+        await loop.run(until)
+
+    monkeypatch.setattr("dayfly.serve.crawler.SystemClock", clock)
+    monkeypatch.setattr(watching, "run_watched", told_to_stop)
+    (here / "list.txt").write_text("http://10.0.0.1/feed\n")
+    given = ["--budget", "60/min", "--contact", "https://example.org/", "--log", "json"]
+    result = invoke("run", "list.txt", *given, "--for", "1h")
+    assert result.exit_code == 0, result.output
+    events = [json.loads(line)["event"] for line in result.stdout.splitlines()]
+    assert (events.count("start"), events[-1]) == (1, "stop")
+
+
 def test_D10_a_release_of_sqlite_that_can_lose_data_is_warned_of_at_the_start(here, monkeypatch):
     monkeypatch.setattr("sqlite3.sqlite_version_info", (3, 40, 1))
     (here / "list.txt").write_text("http://10.0.0.1/feed\n")

@@ -114,7 +114,25 @@ def test_P05_made_up_names_and_one_endless_address_are_refused():
     names = "".join(f"<url><loc>x</loc><a{n}/><b{n}/></url>" for n in range(1000))
     read_sitemap(sitemap(names), URL, NOW)
     few = "".join("<url>" + f"<a{n}/>" * 900 + "</url>" for n in range(1000))
-    with pytest.raises(Unreadable, match="tags and attributes"):
-        read_sitemap(sitemap(few), URL, NOW)
+    assert read_sitemap(sitemap(few), URL, NOW).entries == []
+    many = "".join(
+        "<url>" + "".join(f"<a{n}-{one}/>" for one in range(900)) + "</url>" for n in range(1000)
+    )
+    with pytest.raises(Unreadable, match="names of tags and attributes"):
+        read_sitemap(sitemap(many), URL, NOW)
     with pytest.raises(Unreadable, match=r"bytes for one address|malformed|hostile"):
         read_sitemap(sitemap("<url>" + f"<x>{'y' * 1_000_000}</x>" * 15 + "</url>"), URL, NOW)
+
+
+def test_a_sitemap_in_ten_languages_is_read_whole():
+    """Many tags and attributes, with few names."""
+    links = b"".join(
+        b'<xhtml:link rel="alternate" hreflang="l%d" href="http://x.example/l%d"/>' % (n, n)
+        for n in range(10)
+    )
+    urls = b"".join(
+        b"<url><loc>http://x.example/%d</loc>%s</url>" % (n, links) for n in range(20_000)
+    )
+    head = b'<urlset xmlns:xhtml="http://www.w3.org/1999/xhtml">'
+    found = read_sitemap(head + urls + b"</urlset>", "", 1.8e9)
+    assert (len(found.entries), found.truncated) == (20_000, False)

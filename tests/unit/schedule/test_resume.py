@@ -479,6 +479,21 @@ def test_D05_after_a_clock_that_was_ahead_waits_begin_anew_and_do_not_grow_with_
     assert visits[3] == [], "a pause is the operator's word"
 
 
+def test_D05_a_pause_is_kept_by_the_wall_though_the_crawler_was_ahead():
+    store = stocked(1)
+    ahead = {"last_crawl": START + 7200.0, "not_before": START + DAY, "why_not": "paused"}
+    store.change([replace(store.sources()[0], **ahead)])
+    resume(store, Feed(ManualClock(START)), ManualClock(START), budget=1.0)
+    assert store.sources()[0].not_before == START + DAY
+
+
+def test_a_source_whose_numbers_nobody_can_hold_can_be_removed():
+    store = stocked(2)
+    store._sources[1] = replace(store._sources[1], weight=1e300)
+    store.change([replace(store.sources()[1], state=State.REMOVED)])
+    assert len(resume(store, Feed(ManualClock(START)), ManualClock(START), budget=1.0).sources) == 2
+
+
 def test_a_source_whose_numbers_nobody_can_hold_is_named():
     store = stocked(2)
     store._sources[1] = replace(store._sources[1], weight=1e300)
