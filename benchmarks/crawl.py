@@ -188,7 +188,7 @@ async def fetcher(told: dict, meter: Meter) -> None:
     from msgspec.structs import replace
 
     from dayfly.fetch import Guard, HttpFetcher
-    from dayfly.store.base import StoredSource
+    from dayfly.store.sources import StoredSource
 
     sources = [StoredSource(id=url, url=url, row=row) for row, url in enumerate(told["urls"])]
     async with HttpFetcher(Guard(told["allow"]), now=lambda: START + 86400.0) as client:

@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from dayfly.store.base import Listing, State, StoredSource
+from dayfly.store.sources import Listing, State, StoredSource
 
 _FIELDS, _LISTED = StoredSource.__struct_fields__, Listing.__struct_fields__
 

@@ -20,7 +20,8 @@ from dayfly.schedule.forecast import Explanation
 from dayfly.schedule.news import Counts, News, Notice, Recorded
 from dayfly.schedule.scheduler import AHEAD_S, Scheduler
 from dayfly.schedule.writer import STOPPED, Writer
-from dayfly.store.base import Listing, Record, State, Store, StoredSource, fleet_of
+from dayfly.store.base import Record, Store
+from dayfly.store.sources import Listing, State, StoredSource, fleet_of
 
 #: How long a visit to everybody takes is worked out so often, seconds: it changes slowly.
 _ROUND = 60.0

@@ -18,16 +18,9 @@ from dayfly.schedule.loop import Loop
 from dayfly.schedule.manners import Rules
 from dayfly.schedule.news import News, Notice
 from dayfly.schedule.scheduler import Scheduler
-from dayfly.store.base import (
-    HostState,
-    Listing,
-    State,
-    Store,
-    StoredSource,
-    check_numbers,
-    fleet_of,
-)
+from dayfly.store.base import HostState, Store
 from dayfly.store.pauses import is_pause
+from dayfly.store.sources import Listing, State, StoredSource, check_numbers, fleet_of
 
 _DAY = 86400.0
 #: A source whose visits ended so often, in a row, with the death of the crawler is left alone.

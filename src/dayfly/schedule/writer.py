@@ -21,8 +21,9 @@ from dayfly.model import Crawl, RobotsCopy, Status, told_as
 from dayfly.schedule.abilities import Batching
 from dayfly.schedule.gain import keep_new
 from dayfly.schedule.manners import Rules, wait
-from dayfly.store.base import Funds, Record, Store, StoredSource
+from dayfly.store.base import Funds, Record, Store
 from dayfly.store.pauses import is_pause, paused_over
+from dayfly.store.sources import StoredSource
 from dayfly.store.standing import after
 
 #: Why a visit ended that was given up because the crawler was stopped.

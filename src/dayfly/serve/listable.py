@@ -14,7 +14,7 @@ from dayfly.errors import BadInput, UnknownName
 from dayfly.fetch import Forbidden, check_headers, check_url
 from dayfly.fetch.pages import check_select
 from dayfly.store import Listing
-from dayfly.store.base import check_numbers
+from dayfly.store.sources import check_numbers
 
 L = TypeVar("L", bound=Listing)
 

@@ -2,22 +2,12 @@
 
 from dayfly.model import RobotsCopy
 from dayfly.store.backup import restore
-from dayfly.store.base import (
-    Event,
-    Funds,
-    HostState,
-    Listing,
-    Record,
-    State,
-    Store,
-    StoredItem,
-    StoredSource,
-    fleet_of,
-)
+from dayfly.store.base import Event, Funds, HostState, Record, Store, StoredItem
 from dayfly.store.checks import check_store
 from dayfly.store.gate import place_warning, version_warning
 from dayfly.store.lock import owned
 from dayfly.store.memory import MemoryStore
+from dayfly.store.sources import Listing, State, StoredSource, fleet_of
 from dayfly.store.sqlite import SqliteStore
 
 __all__ = [

@@ -8,19 +8,10 @@ from msgspec.structs import replace
 
 from dayfly.errors import StaleFence, StoreError
 from dayfly.model import Crawl, RobotsCopy, compared, told_as
-from dayfly.store.base import (
-    Event,
-    Funds,
-    HostState,
-    Listing,
-    Record,
-    State,
-    StoredItem,
-    StoredSource,
-    check_listings,
-)
+from dayfly.store.base import Event, Funds, HostState, Record, StoredItem
 from dayfly.store.keys import clean_text
 from dayfly.store.rows import storable
+from dayfly.store.sources import Listing, State, StoredSource, check_listings
 
 #: What the operator says about a source, and no crawl can change.
 _LISTED = [name for name in Listing.__struct_fields__ if name not in ("url", "host")]

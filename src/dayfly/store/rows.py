@@ -11,8 +11,9 @@ from msgspec.structs import replace
 
 from dayfly.estimate import Estimate
 from dayfly.model import Crawl, Item, Status
-from dayfly.store.base import Listing, Record, State, StoredItem, StoredSource
+from dayfly.store.base import Record, StoredItem
 from dayfly.store.keys import clean_text
+from dayfly.store.sources import Listing, State, StoredSource
 
 _LISTED = Listing.__struct_fields__
 _STORED = tuple(name for name in StoredSource.__struct_fields__ if name != "estimate")

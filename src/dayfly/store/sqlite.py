@@ -10,16 +10,7 @@ import msgspec
 from dayfly.model import Crawl, RobotsCopy
 from dayfly.store import answers
 from dayfly.store.backup import back_up
-from dayfly.store.base import (
-    Event,
-    Funds,
-    HostState,
-    Listing,
-    Record,
-    StoredItem,
-    StoredSource,
-    check_listings,
-)
+from dayfly.store.base import Event, Funds, HostState, Record, StoredItem
 from dayfly.store.database import Database, no_source
 from dayfly.store.integrity import find_problems
 from dayfly.store.keys import Remembered, clean_text, hashes
@@ -29,6 +20,7 @@ from dayfly.store.rows import (
     read_source,
     source_row,
 )
+from dayfly.store.sources import Listing, StoredSource, check_listings
 
 #: Forget so many of each kind in a call: whoever waits for the store waits for one call, not for
 #: all that is old.

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from dayfly.estimate import Estimate
 from dayfly.model import Crawl
-from dayfly.store.base import State, StoredSource, host_of
+from dayfly.store.sources import State, StoredSource, host_of
 
 _DAY = 86400.0
 #: A redirect is believed after valid documents were seen behind it over this time.

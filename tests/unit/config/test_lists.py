@@ -10,7 +10,7 @@ from dayfly.config.lists import listing_of, read_sources
 from dayfly.config.settings import Settings
 from dayfly.config.values import Seconds
 from dayfly.errors import BadInput
-from dayfly.store.base import check_listings
+from dayfly.store.sources import check_listings
 
 OPML = """<?xml version="1.0"?>
 <opml version="2.0"><body>

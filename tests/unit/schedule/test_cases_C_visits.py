@@ -19,7 +19,7 @@ from dayfly.model import Crawl, Status
 from dayfly.schedule import ManualClock, resume
 from dayfly.schedule.manners import Rules, wait
 from dayfly.store import StoredSource
-from dayfly.store.base import State
+from dayfly.store.sources import State
 from dayfly.store.standing import after, alarm
 
 START, HOUR, DAY = 1_000_000_000.0, 3600.0, 86400.0

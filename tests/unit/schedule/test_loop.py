@@ -23,7 +23,7 @@ from dayfly.schedule import (
     Scheduler,
 )
 from dayfly.store import Listing, MemoryStore, SqliteStore, fleet_of
-from dayfly.store.base import State
+from dayfly.store.sources import State
 
 
 def run(loop, seconds: float) -> None:

@@ -12,8 +12,8 @@ from dayfly.learn.live import LiveEstimator
 from dayfly.model import Crawl, Item, Status
 from dayfly.schedule import FastClock, Loop, ManualClock, Recorded, Rules, Scheduler, resume
 from dayfly.store import MemoryStore, fleet_of
-from dayfly.store.base import State
 from dayfly.store.pauses import without_pause
+from dayfly.store.sources import State
 
 DAY = 86400.0
 

@@ -13,7 +13,7 @@ from dayfly.estimate import ArrivalEstimator
 from dayfly.model import Crawl, Item, Status
 from dayfly.schedule import ManualClock, Notice, Rules, Scheduler, resume
 from dayfly.store import Funds, Listing, MemoryStore, Record
-from dayfly.store.base import State, fleet_of
+from dayfly.store.sources import State, fleet_of
 
 
 class Patient:

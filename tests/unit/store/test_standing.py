@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from dayfly.estimate import Estimate
 from dayfly.model import Crawl, Item, Status
 from dayfly.store import StoredSource
-from dayfly.store.base import State
+from dayfly.store.sources import State
 from dayfly.store.standing import after, alarm
 
 NOW, DAY = 1e9, 86400.0

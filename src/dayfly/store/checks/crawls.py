@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from dayfly.errors import StoreError
 from dayfly.model import Crawl, Item, RobotsCopy, Status, told_as
-from dayfly.store.base import Record, State, Store
+from dayfly.store.base import Record, Store
 from dayfly.store.checks.made import (
     NOW,
     a_crawl,
@@ -20,6 +20,7 @@ from dayfly.store.checks.made import (
     refused,
     write,
 )
+from dayfly.store.sources import State
 
 #: Keys that a careless store would stumble over.
 ODD_KEYS = ("plain", "", "a'b\"c;--", "nul\0inside", "emoji 🦟", "half \ud83d", "x" * 5000)

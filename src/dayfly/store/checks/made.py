@@ -10,7 +10,8 @@ from msgspec.structs import replace
 
 from dayfly.estimate import Estimate
 from dayfly.model import Crawl, Item, Status
-from dayfly.store.base import Listing, Record, Store, StoredSource
+from dayfly.store.base import Record, Store
+from dayfly.store.sources import Listing, StoredSource
 
 NOW = 1.7e9
 

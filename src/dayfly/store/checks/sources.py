@@ -7,8 +7,9 @@ from collections.abc import Callable
 from msgspec.structs import replace
 
 from dayfly.errors import BadInput, StoreError
-from dayfly.store.base import State, Store
+from dayfly.store.base import Store
 from dayfly.store.checks.made import NOW, a_belief, a_listing, refused, stored
+from dayfly.store.sources import State
 
 
 def _rows_count_up(store: Store) -> None:
