@@ -120,7 +120,7 @@ def _peace(
     astray = {name for name, at in until.items() if at > now + _LONGEST_WAIT}
     until.update(dict.fromkeys(astray, now))
     for source in sources:
-        if source.host in astray and "Retry-After" in source.why_not and source.not_before:
+        if source.host in astray and source.why_not == "Retry-After" and source.not_before:
             until[source.host] = max(until[source.host], source.not_before)
         last = now if source.row in lost else source.last_crawl
         if source.host and last is not None:

@@ -262,6 +262,14 @@ def test_D05_a_crawl_whose_clock_is_astray_ends_in_good_order():
     assert store.lost(store.own()) == []
 
 
+def test_D15_all_that_is_done_at_the_end_fits_into_ten_seconds():
+    from dayfly.schedule import loop, visiting
+    from dayfly.serve import crawler, retention
+
+    crawl = loop._GRACE_S + visiting._LETTING_GO_S + loop._LAST_WORDS_S
+    assert crawl + retention._LAST_WORDS + crawler._LAST_WORDS <= 10.0
+
+
 def test_D15_stopping_ends_visits_and_returns_claims():
     """Three quick ones are recorded; the one that hangs is given up and blamed for nothing."""
     loop, _, store, *_ = make(n=4, feed={"delays": {3: 10**9}})

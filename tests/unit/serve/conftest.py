@@ -1,14 +1,36 @@
+import asyncio
+
 import pytest
 from msgspec.structs import replace
 
 from dayfly.estimate import Estimate
 from dayfly.model import Crawl, Item, Status
+from dayfly.schedule import Rules
 from dayfly.serve import Office, StillHouse
 from dayfly.store import Listing, MemoryStore, Record
 from dayfly.store.standing import after
 
 NOW = 1_800_000_000.0
 SECRET = "tellnobody"
+QUICK = Rules(min_interval=1.0, host_spacing=0.0)
+
+
+class Feeds:
+    """A fetcher: every visit shows one more item."""
+
+    def __init__(self, clock, takes: float = 0.0) -> None:
+        self.clock, self.takes, self.visits = clock, takes, []
+
+    async def fetch(self, source) -> Crawl:
+        self.visits.append(source.row)
+        if self.takes:
+            await asyncio.sleep(self.takes)
+        now = self.clock.now()
+        items = tuple(Item(key=str(n), published=now) for n in range(len(self.visits)))
+        return Crawl(
+            row=source.row, time=now, status=Status.CHANGED, items=items, visible=len(items),
+            oldest_s=0.0,
+        )  # fmt: skip
 
 
 def listing(number: int, **changes) -> Listing:

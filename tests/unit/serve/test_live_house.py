@@ -5,39 +5,14 @@ import json
 
 import numpy as np
 import pytest
-from msgspec import structs
-from msgspec.structs import replace
 
 from dayfly.errors import BadInput, StoreError
-from dayfly.model import Crawl, Item, Status
-from dayfly.schedule import FastClock, ManualClock, Recorded, Rules, SystemClock, resume
+from dayfly.schedule import ManualClock, Rules, SystemClock, resume
 from dayfly.serve import LiveHouse, Office
-from dayfly.serve.alarms import Alarms
-from dayfly.serve.errand import Errand
 from dayfly.serve.vocabulary import plain_listing
-from dayfly.store import Listing, MemoryStore, State, StoredSource
+from dayfly.store import Listing, MemoryStore
 
-from .conftest import listing
-
-QUICK = Rules(min_interval=1.0, host_spacing=0.0)
-
-
-class Feeds:
-    """A fetcher: every visit shows one more item."""
-
-    def __init__(self, clock, takes: float = 0.0) -> None:
-        self.clock, self.takes, self.visits = clock, takes, []
-
-    async def fetch(self, source) -> Crawl:
-        self.visits.append(source.row)
-        if self.takes:
-            await asyncio.sleep(self.takes)
-        now = self.clock.now()
-        items = tuple(Item(key=str(n), published=now) for n in range(len(self.visits)))
-        return Crawl(
-            row=source.row, time=now, status=Status.CHANGED, items=items, visible=len(items),
-            oldest_s=0.0,
-        )  # fmt: skip
+from .conftest import QUICK, Feeds, listing
 
 
 def crawl(body, n=3, *, clock=None, takes=0.0, rules=QUICK, budget=100.0, until=None, watch=None):
@@ -196,141 +171,6 @@ def test_the_house_admits_only_what_the_run_may_visit():
         assert len(loop.sources) == 3
 
     crawl(body)
-
-
-def test_an_errand_visits_everybody_once_and_ends():
-    told = []
-
-    async def main():
-        clock = ManualClock(1000.0)
-        store = MemoryStore()
-        store.add([listing(number) for number in range(30)])
-        fetcher = Feeds(clock)
-        errands = []
-
-        def watch(news):
-            told.append(news)
-            errands[0].tell(news)
-
-        loop = resume(store, fetcher, clock, budget=1.0, rules=QUICK, watch=watch)
-        errands.append(Errand(loop))
-        await loop.run(None)
-        return fetcher.visits, clock.now()
-
-    visits, end = asyncio.run(main())
-    assert sorted(visits) == list(range(30))
-    assert end < 1000.0 + 120.0
-    assert any(isinstance(news, Recorded) for news in told)
-
-
-def test_an_errand_waits_for_a_host_that_was_just_visited_but_not_for_one_that_asks_for_peace():
-    async def main(peace):  # for so many seconds
-        clock = ManualClock(1000.0)
-        store = MemoryStore()
-        store.add(Listing(id=f"s{n}", url=f"https://one.example/{n}") for n in range(6))
-        store.add([Listing(id="other", url="https://other.example/")])
-        fetcher = Feeds(clock)
-        errands = []
-        rules = Rules(min_interval=300.0, host_spacing=5.0)
-        loop = resume(
-            store,
-            fetcher,
-            clock,
-            budget=10.0,
-            rules=rules,
-            watch=lambda news: errands[0].tell(news),
-        )
-        loop.block_host("one.example", 1000.0 + peace)
-        errands.append(Errand(loop))
-        await loop.run(None)
-        return sorted(fetcher.visits), clock.now() < 1100.0
-
-    assert asyncio.run(main(5.0)) == (list(range(7)), True)
-    assert asyncio.run(main(3600.0)) == ([6], True)
-
-
-def test_an_errand_ends_when_the_last_on_its_list_is_removed(monkeypatch):
-    monkeypatch.setattr("dayfly.serve.errand._EVERY", 0.01)
-
-    async def main():
-        clock = FastClock(1.0, 1000.0)
-        store = MemoryStore()
-        store.add([listing(0)])
-        loop = resume(store, Feeds(clock), clock, budget=1.0, rules=QUICK)
-        loop.block_host(loop.sources[0].host, 1015.0)
-        errand = Errand(loop)
-        beside = asyncio.ensure_future(errand.run())
-        task = asyncio.ensure_future(loop.run(None))
-        await asyncio.sleep(0.05)
-        assert errand.left == {0}
-        loop.change(structs.replace(loop.sources[0], state=State.REMOVED))
-        await asyncio.wait_for(task, 10.0)
-        await beside
-
-    asyncio.run(main())
-
-
-def test_an_errand_with_nobody_due_ends_at_once():
-    async def main():
-        clock = ManualClock(1000.0)
-        store = MemoryStore()
-        store.add([listing(0)])
-
-        store.change([structs.replace(store.sources()[0], not_before=5000.0)])
-        fetcher = Feeds(clock)
-        loop = resume(store, fetcher, clock, budget=1.0, rules=QUICK)
-        Errand(loop)
-        await loop.run(None)
-        return fetcher.visits, clock.now()
-
-    assert asyncio.run(main()) == ([], 1000.0)
-
-
-def visit(row, time, **changes):
-    return Crawl(row=row, time=time, status=changes.pop("status", Status.UNCHANGED), **changes)
-
-
-def told_of_moves(where):
-    """What is said while forty sources, each of a host of its own, move there a minute apart."""
-    alarms, told = Alarms(), []
-    sources = [StoredSource(row=row, **vars_of(listing(row))) for row in range(40)]
-    for row, source in enumerate(sources):
-        time = 1e9 + 60.0 * row
-        sources[row] = replace(source, moved_to=where(row), moved_since=time)
-        told += alarms.see(visit(row, time, moved=where(row)), sources)
-    return told
-
-
-def vars_of(given):
-    return structs.asdict(given)
-
-
-def test_C13_everybody_moving_to_one_place_is_an_alarm_given_once():
-    told = told_of_moves(lambda _: "https://portal.example/login")
-    assert len(told) == 1
-    assert "portal.example" in told[0]
-    assert told_of_moves(lambda row: f"https://{row}.example/") == []
-
-
-@pytest.mark.parametrize(
-    "down",
-    [
-        {"status": Status.FAILED, "reason": "dns: no answer"},
-        {"status": Status.REFUSED, "reason": "robots unreachable: connect: connection refused"},
-        {"status": Status.REFUSED, "reason": "robots unreachable: dns: no answer"},
-    ],
-)
-def test_reaching_nobody_is_an_alarm(down):
-    alarms, sources = Alarms(), [None] * 100
-    told = [text for row in range(100) for text in alarms.see(visit(row, row, **down), sources)]
-    assert len(told) == 1
-    assert "network down" in told[0]
-    answered = {"status": Status.REFUSED, "reason": "robots unreachable: http 503"}
-    for said in ({}, answered, {"status": Status.REFUSED, "reason": "robots"}):
-        fine = Alarms()
-        assert not [
-            text for row in range(100) for text in fine.see(visit(row, row, **said), sources)
-        ]
 
 
 def test_a_host_that_was_looked_at_for_feeds_is_spared_by_the_crawl():
